@@ -1,0 +1,82 @@
+"""The two commands: `sbnn-run` trains an experiment and reports it, `sbnn-report` reports it again."""
+
+import sys
+import time
+from pathlib import Path
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig
+
+from sbnn.config import CONF, check, experiments
+from sbnn.errors import ConfigError, SbnnError
+from sbnn.experiments import experiment
+from sbnn.report import publish, republish
+from sbnn.run import Run
+
+
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
+def _run(cfg: DictConfig) -> float:
+    """Train, report, and return the headline number for a sweeper to optimise."""
+    with one_sentence_errors():
+        check(cfg)
+        module = experiment(cfg.name)
+        module.check(cfg)
+        run = Run.from_config(cfg, output_folder())
+        started = time.monotonic()
+        rows = module.run(cfg, run)
+        headline = publish(rows, cfg, run, time.monotonic() - started, judged=not sweeping())
+        run.forget_checkpoints()
+        return headline
+
+
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
+def _report(cfg: DictConfig) -> None:
+    """Redraw tables, figures and claims from rows.csv."""
+    with one_sentence_errors():
+        check(cfg)
+        republish(output_folder())
+
+
+def output_folder() -> Path:
+    return Path(HydraConfig.get().runtime.output_dir)
+
+
+def sweeping() -> bool:
+    return HydraConfig.get().mode == RunMode.MULTIRUN
+
+
+class one_sentence_errors:
+    """What the user can mend ends in one sentence and exit code 2; anything else keeps its traceback."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind, error, trace) -> None:
+        if isinstance(error, SbnnError):
+            complain(error)
+
+
+def complain(error: SbnnError) -> None:
+    print(f"sbnn: {error}", file=sys.stderr)
+    sys.exit(2)
+
+
+def check_experiment_named() -> None:
+    """Hydra answers an unknown experiment with a page; a sentence will do."""
+    known = experiments()
+    for argument in sys.argv[1:]:
+        key, _, value = argument.partition("=")
+        for name in value.split(",") if key == "experiment" else ():
+            if name not in known:
+                complain(ConfigError(f"experiment={name} is unknown; choose one of {', '.join(known)}."))
+
+
+def run() -> None:
+    check_experiment_named()
+    _run()
+
+
+def report() -> None:
+    check_experiment_named()
+    _report()

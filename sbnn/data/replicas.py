@@ -1,0 +1,81 @@
+"""The rows each replica trains on, held on the device: no copies per replica, no loader, no host in the loop."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class ReplicaData:
+    """R replicas reading from S stored datasets.
+
+    Replica r sees rows `rows[r]` of dataset `source[r]`, inputs multiplied by `keep[r]` (a dropped feature
+    reads zero), both inputs and target shifted and scaled by that replica's own training statistics.
+    """
+
+    x: Tensor  # (S, n, ...)
+    y: Tensor  # (S, n, out), or (S, n) labels
+    source: Tensor  # (R,)
+    rows: Tensor  # (R, m)
+    keep: Tensor | None = None  # (R, D)
+    x_shift: Tensor | None = None  # (R, 1, D)
+    x_scale: Tensor | None = None
+    y_shift: Tensor | None = None  # (R, 1, out)
+    y_scale: Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def size(self) -> int:
+        """Rows per replica."""
+        return self.rows.shape[1]
+
+    def __getitem__(self, part: slice | Tensor) -> "ReplicaData":
+        """Some of the replicas; the stored datasets are shared, not copied."""
+        per_replica = ("source", "rows", "keep", "x_shift", "x_scale", "y_shift", "y_scale")
+        values = {name: getattr(self, name) for name in per_replica}
+        return replace(self, **{k: None if v is None else v[part] for k, v in values.items()})
+
+    def at(self, rows: Tensor) -> "ReplicaData":
+        """The same replicas and scaling at other rows (R, m'): a test or a held-out part."""
+        return replace(self, rows=rows)
+
+    def keeping(self, keep: Tensor) -> "ReplicaData":
+        """The same replicas with only some features let through: X diag(Z-hat) in Algorithm 2."""
+        return replace(self, keep=keep.to(self.x.dtype))
+
+    def standardised(self, inputs: bool, target: bool) -> "ReplicaData":
+        """Zero mean and unit variance over each replica's own rows; a constant column is left at zero."""
+        x, y = self.all()
+        changes = {}
+        if inputs:
+            changes |= {"x_shift": x.mean(1, keepdim=True), "x_scale": _spread(x)}
+        if target:
+            changes |= {"y_shift": y.mean(1, keepdim=True), "y_scale": _spread(y)}
+        return replace(self, **changes)
+
+    def all(self) -> tuple[Tensor, Tensor]:
+        return self._read(self.rows)
+
+    def batch(self, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Inputs (R, B, ...) and targets at positions (R, B) into each replica's rows."""
+        return self._read(self.rows.gather(1, positions))
+
+    def _read(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        flat = (rows + self.source.unsqueeze(1) * self.x.shape[1]).flatten()
+        x = self.x.flatten(0, 1).index_select(0, flat).unflatten(0, rows.shape)
+        y = self.y.flatten(0, 1).index_select(0, flat).unflatten(0, rows.shape)
+        if self.x_shift is not None:
+            x = (x - self.x_shift) / self.x_scale
+        if self.keep is not None:
+            x = x * self.keep.unsqueeze(1)
+        if self.y_shift is not None:
+            y = (y - self.y_shift) / self.y_scale
+        return x, y
+
+
+def _spread(values: Tensor) -> Tensor:
+    deviation = values.std(1, keepdim=True, correction=0)
+    return torch.where(deviation > 0, deviation, torch.ones_like(deviation))

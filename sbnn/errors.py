@@ -1,0 +1,17 @@
+"""What goes wrong in a way the user can mend: one plain sentence each."""
+
+
+class SbnnError(Exception):
+    """Bad input or a run that cannot go on; the command line prints its sentence and stops."""
+
+
+class ConfigError(SbnnError):
+    """A configuration value that cannot be used; the sentence names the key and the value."""
+
+
+class Diverged(SbnnError):
+    """Training turned non-finite; the sentence names the step, the term and the usual cause."""
+
+
+class CheckpointError(SbnnError):
+    """A checkpoint that cannot be continued from."""

@@ -1,0 +1,37 @@
+"""What the four simulated experiments share: draw datasets, make replicas of them, check their keys."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from omegaconf import DictConfig
+
+from sbnn.config import check_batch
+from sbnn.data.replicas import ReplicaData
+from sbnn.data.simulated import Simulated
+from sbnn.run import Run
+from sbnn.streams import seed_of
+
+Settings = dict[str, object]  # one dataset's setting columns, replicate included
+
+
+def crossed(cfg: DictConfig, settings: Sequence[Settings]) -> list[Settings]:
+    """Every setting with every replicate."""
+    return [{**s, "replicate": r} for s in settings for r in range(cfg.data.replicates)]
+
+
+def replicas(
+    run: Run, cfg: DictConfig, draw: Callable[[Settings, int], Simulated], settings: list[Settings], train_share: float
+) -> tuple[Simulated, ReplicaData, ReplicaData]:
+    """One replica per setting: the datasets, the training rows (target standardised) and the other rows."""
+    datasets = Simulated.stack([draw(s, run.seed) for s in settings]).to(run.device, run.dtype)
+    n, cut = cfg.data.observations, round(cfg.data.observations * train_share)
+    check_batch(cfg, cut)
+    index = torch.arange(n, device=run.device).expand(len(settings), -1)
+    source = torch.arange(len(settings), device=run.device)
+    data = ReplicaData(datasets.x, datasets.y, source, index[:, :cut]).standardised(inputs=False, target=True)
+    return datasets, data, data.at(index[:, cut:])
+
+
+def seeds(run: Run, method: str, settings: list[Settings]) -> list[int]:
+    """A replica's stream is named by what it is, so no number depends on what it is trained beside."""
+    return [seed_of(run.seed, method, *s.items()) for s in settings]

@@ -1,0 +1,42 @@
+"""Experiment 4: how much of a trained network can be pruned when few, half or most features are active?"""
+
+import pandas as pd
+from omegaconf import DictConfig
+
+from sbnn.data.simulated import ramp
+from sbnn.experiments.simulated import crossed, replicas, seeds
+from sbnn.methods import fit
+from sbnn.networks import mlp
+from sbnn.pruning import Pruning, droprate_curve
+from sbnn.report.rows import Rows
+from sbnn.run import Run
+
+# Every method with the scores it can be ranked by: its own first.
+SCORES = {"sBNN": ("inclusion", "snr", "magnitude"), "BbB": ("snr",), "NN": ("magnitude",)}
+
+
+def check(cfg: DictConfig) -> None: ...
+
+
+def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
+    d = cfg.data
+    settings = crossed(
+        cfg, [{"active_share": s, "D": d.features, "alpha": d.alpha, "f": d.function} for s in cfg.vary.active_share]
+    )
+    _, data, test = replicas(
+        run,
+        cfg,
+        lambda s, seed: ramp(d.observations, d.features, d.alpha, d.function, s["active_share"], seed, *s.values()),
+        settings,
+        d.train_share,
+    )
+    rows = Rows(cfg.name, "ramp")
+    for method, scores in SCORES.items():
+        network = mlp(d.features, cfg.network.hidden)
+        model = fit(run, method, network, data, cfg, seeds(run, method, settings), method)
+        for score in scores:
+            for part, rest in (("train", data), ("test", test)):
+                curve = droprate_curve(model, rest, list(cfg.droprates), score, Pruning(**cfg.pruning))
+                for droprate, errors in zip(cfg.droprates, curve, strict=True):
+                    rows.add(settings, f"{part}_mse", errors.square(), method=method, score=score, droprate=droprate)
+    return rows.table()

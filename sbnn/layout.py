@@ -1,0 +1,65 @@
+"""How a module's parameters lie in one flat row of numbers, and back."""
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+
+
+class Layout:
+    """The flat view of an ordinary `nn.Module`: weight i of the row belongs to parameter `owner[i]`.
+
+    A replica is one row; `forward` runs the module once per row, all rows in one program.
+    """
+
+    def __init__(self, network: nn.Module):
+        parameters = dict(network.named_parameters())
+        if not parameters:
+            raise ValueError("The network has no parameters to put a posterior on.")
+        self.network = network
+        self.names = list(parameters)
+        self.shapes = [p.shape for p in parameters.values()]
+        self.sizes = [p.numel() for p in parameters.values()]
+        self.size = sum(self.sizes)
+        sizes = torch.tensor(self.sizes)
+        self.owner = torch.arange(len(sizes)).repeat_interleave(sizes)  # (M,)
+        self.is_bias = torch.tensor([len(s) < 2 for s in self.shapes])[self.owner]  # (M,)
+
+    @property
+    def fan_in(self) -> Tensor:
+        """Inputs that feed each weight, (M,); a bias has none and reads 1."""
+        fans = [shape[1:].numel() if len(shape) > 1 else 1 for shape in self.shapes]
+        return torch.tensor(fans, dtype=torch.float64)[self.owner]
+
+    def unflatten(self, row: Tensor) -> dict[str, Tensor]:
+        """One row (..., M) as named parameters; `split` keeps the backward pass one concatenation."""
+        parts = row.split(self.sizes, dim=-1)
+        return {
+            name: part.unflatten(-1, shape) if len(shape) else part.squeeze(-1)
+            for name, part, shape in zip(self.names, parts, self.shapes, strict=True)
+        }
+
+    def flatten(self) -> Tensor:
+        """The module's own parameters as one row, (M,): where a pretrained network starts."""
+        return torch.cat([p.detach().reshape(-1) for p in self.network.parameters()])
+
+    def load(self, row: Tensor) -> nn.Module:
+        """Write one row (M,) into the module and return it: the pruned result is that same module."""
+        with torch.no_grad():
+            for parameter, value in zip(self.network.parameters(), self.unflatten(row).values(), strict=True):
+                parameter.copy_(value)
+        return self.network
+
+    def forward(self, weights: Tensor, x: Tensor, extras: dict[str, Tensor] | None = None) -> Tensor:
+        """Outputs (R, B, out) of weights (R, M) at inputs (R, B, in).
+
+        `extras` replaces buffers of the module, one value per replica (a dropout rate, say). A single
+        replica skips vmap, which refuses modules that write to their buffers (batch norm).
+        """
+        extras = extras or {}
+
+        def one(row: Tensor, inputs: Tensor, extra: dict[str, Tensor]) -> Tensor:
+            return functional_call(self.network, {**self.unflatten(row), **extra}, (inputs,))
+
+        if len(weights) == 1:
+            return one(weights[0], x[0], {k: v[0] for k, v in extras.items()}).unsqueeze(0)
+        return vmap(one, randomness="different")(weights, x, extras)

@@ -1,0 +1,101 @@
+"""The method and its rivals by the paper's names: what each puts into the one training loop."""
+
+from dataclasses import dataclass
+
+import torch
+from omegaconf import DictConfig
+from torch import Tensor, nn
+
+from sbnn.data.replicas import ReplicaData
+from sbnn.layout import Layout
+from sbnn.likelihood import Categorical, Gaussian
+from sbnn.posterior import Deterministic, MeanField, initial_means
+from sbnn.prior import GaussianPrior, ScaleMixturePrior, SpikeSlabPrior
+from sbnn.run import Run
+from sbnn.schedule import Plan, Training
+from sbnn.streams import Streams
+from sbnn.train import train
+
+METHODS = ("sBNN", "BNN", "BbB", "NN", "NN_Dr")
+
+
+@dataclass
+class Fit:
+    """R trained replicas of one network."""
+
+    layout: Layout
+    posterior: MeanField | Deterministic
+    prior: SpikeSlabPrior | GaussianPrior | None
+    likelihood: Gaussian | Categorical
+    chunk: int
+
+    def inclusion(self) -> Tensor:
+        """Every weight's posterior inclusion probability, (R, M)."""
+        return self.prior.inclusion(self.posterior.second_moment)
+
+    @torch.no_grad()
+    def errors(self, data: ReplicaData, weights: Tensor | None = None) -> Tensor:
+        """Mean squared error (or share of wrong labels) of every replica on its rows, (R,).
+
+        Predictions are those of the posterior mean, or of the given weights (R, M): a pruned copy, say.
+        """
+        weights = self.posterior.mean if weights is None else weights
+        errors = []
+        for part in chunks(len(data), self.chunk):
+            x, y = data[part].all()
+            errors.append(self.likelihood.error(self.layout.forward(weights[part], x), y))
+        return torch.cat(errors)
+
+
+def prior_of(method: str, cfg: DictConfig) -> SpikeSlabPrior | GaussianPrior | None:
+    if method == "sBNN":
+        return SpikeSlabPrior(cfg.prior.log_tau1, cfg.prior.log_tau0, cfg.prior.pi)
+    if method == "BbB":
+        return ScaleMixturePrior(cfg.prior.log_tau1, cfg.prior.log_tau0, cfg.prior.pi)
+    if method == "BNN":
+        return GaussianPrior(cfg.prior.log_tau1)
+    return None
+
+
+def fit(
+    run: Run,
+    method: str,
+    network: nn.Module,
+    data: ReplicaData,
+    cfg: DictConfig,
+    seeds: list[int],
+    name: str,
+    start: Tensor | None = None,
+    dropout: Tensor | None = None,
+) -> Fit:
+    """Train every replica of `data` and return them as one fit.
+
+    Replicas go through the loop `chunk` at a time, which keeps them in cache and changes no number.
+    `start` (2, R, M) begins at another fit's theta; `dropout` (R,) gives each replica its rate.
+    """
+    layout, prior, training = Layout(network.to(run.device, run.dtype)), prior_of(method, cfg), Training(**cfg.trainer)
+    rates = {k: dropout for k, _ in network.named_buffers() if dropout is not None}
+    thetas, variances = [], []
+    parts = chunks(len(data), cfg.chunk)
+    bar = run.bar(f"{name}, {len(data)} replicas", len(parts) * Plan(training, prior, data.size).steps)
+    for number, part in enumerate(parts):
+        streams = Streams(seeds[part], run.device)
+        means = initial_means(layout, streams, cfg.init.mean_scale, run.dtype)
+        posterior = Deterministic(means) if prior is None else MeanField(means, cfg.init.sigma)
+        if start is not None:
+            posterior.theta = start[:, part].clone()
+        noise = cfg.likelihood
+        likelihood = Gaussian(len(streams), noise.log_variance, noise.learned, run.device, run.dtype)
+        train(
+            layout, posterior, prior, likelihood, data[part], streams, training,
+            {k: v[part] for k, v in rates.items()}, run.checkpoint(f"{name}-{number}"), bar,
+        )  # fmt: skip
+        thetas.append(posterior.theta)
+        variances.append(likelihood.log_variance.detach())
+    bar.close()
+    posterior.theta, likelihood.log_variance = torch.cat(thetas, 1), torch.cat(variances)
+    return Fit(layout, posterior, prior, likelihood, cfg.chunk)
+
+
+def chunks(total: int, size: int) -> list[slice]:
+    return [slice(begin, min(begin + size, total)) for begin in range(0, total, size)]

@@ -1,0 +1,92 @@
+"""Posteriors over the flat weights of R replicas. One tensor `theta` holds all that the optimiser moves."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from sbnn.layout import Layout
+from sbnn.streams import Streams
+
+SCORES = ("inclusion", "snr", "magnitude")
+
+
+def initial_means(layout: Layout, streams: Streams, scale: float, dtype: torch.dtype) -> Tensor:
+    """(R, M) means: N(0, scale^2 / fan_in) for weights (scale = sqrt 2 is He's), zero for biases."""
+    means = torch.empty(len(streams), layout.size, dtype=dtype, device=streams.device)
+    spread = scale / layout.fan_in.sqrt() * ~layout.is_bias
+    return streams.normal_(means) * spread.to(means)
+
+
+class MeanField:
+    """q(w) = N(m, sigma^2), sigma = softplus(rho), for every weight; theta = (m, rho)."""
+
+    def __init__(self, means: Tensor, sigma: float):
+        rho = torch.full_like(means, math.log(math.expm1(sigma)))
+        self.theta = torch.stack([means, rho])  # (2, R, M)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.theta[0]  # (R, M)
+
+    @property
+    def sigma(self) -> Tensor:
+        return F.softplus(self.theta[1])  # (R, M)
+
+    def sample(self, eps: Tensor) -> Tensor:
+        """Weights m + sigma eps, (R, M)."""
+        return self.mean + self.sigma * eps
+
+    def gradient(self, grad_weights: Tensor, eps: Tensor, prior, penalty_weight: float) -> Tensor:
+        """d objective / d theta from dL/dW and the prior's closed form (Algorithm 1), (2, R, M)."""
+        sigma = self.sigma
+        grad_mean, grad_sigma = prior.gradient(self.mean, sigma, eps)
+        grad_mean = grad_mean.mul_(penalty_weight).add_(grad_weights)
+        grad_sigma = grad_sigma.mul_(penalty_weight).addcmul_(grad_weights, eps)
+        return torch.stack([grad_mean, grad_sigma.mul_(torch.sigmoid(self.theta[1]))])
+
+    def penalty(self, prior) -> Tensor:
+        """sum_i R_i of every replica, (R,)."""
+        return prior.penalty(self.mean, self.sigma).sum(-1)
+
+    @property
+    def second_moment(self) -> Tensor:
+        """s = m^2 + sigma^2, (R, M): the inclusion probability is increasing in it."""
+        return self.mean.square() + self.sigma.square()
+
+    def score(self, name: str) -> Tensor:
+        """What a weight is ranked by, (R, M): a higher score is kept longer.
+
+        `inclusion` ranks by s, the same order as p but without p's ties at 0 and 1 in float32.
+        """
+        if name == "inclusion":
+            return self.second_moment
+        if name == "snr":
+            return self.mean.abs() / self.sigma
+        return self.mean.abs()
+
+
+class Deterministic:
+    """A point estimate: the baselines NN and NN_Dr. It has no spread, no noise and no penalty."""
+
+    def __init__(self, means: Tensor):
+        self.theta = means.unsqueeze(0)  # (1, R, M)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.theta[0]
+
+    def sample(self, eps: Tensor) -> Tensor:
+        return self.mean.clone()
+
+    def gradient(self, grad_weights: Tensor, eps: Tensor, prior, penalty_weight: float) -> Tensor:
+        return grad_weights.unsqueeze(0)
+
+    def penalty(self, prior) -> Tensor:
+        return self.mean.new_zeros(len(self.mean))
+
+    def score(self, name: str) -> Tensor:
+        if name != "magnitude":
+            raise ValueError(f"A deterministic network has no score {name!r}; use 'magnitude'.")
+        return self.mean.abs()

@@ -1,0 +1,102 @@
+r"""Priors on a weight, as pure functions of its mean and standard deviation.
+
+Write `s = m^2 + sigma^2` for the second moment of the variational posterior N(m, sigma^2). Every prior gives
+
+* `penalty(mean, sigma)`: its term in the objective, up to a constant;
+* `gradient(mean, sigma, eps)`: that term's derivatives with respect to mean and sigma.
+
+All parameters are natural logs where the name says so; tensors of shape (R, 1) give each replica its own.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Number = float | Tensor
+
+
+def _tensor(value: Number) -> Tensor:
+    """A float as a double scalar, which neither rounds nor promotes the weights it meets."""
+    return value if isinstance(value, Tensor) else torch.tensor(value, dtype=torch.float64)
+
+
+@dataclass(frozen=True)
+class GaussianPrior:
+    """N(0, tau^2) on every weight: the plain Bayesian network, `BNN` in Experiment 3."""
+
+    log_tau: Number = 0.0
+
+    def penalty(self, mean: Tensor, sigma: Tensor) -> Tensor:
+        tau = _tensor(self.log_tau).exp()
+        return (mean.square() + sigma.square()) / (2 * tau**2) - (sigma / tau).log()
+
+    def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
+        precision = torch.exp(-2 * _tensor(self.log_tau))
+        return mean * precision, sigma * precision - 1 / sigma
+
+
+@dataclass(frozen=True)
+class SpikeSlabPrior:
+    r"""pi N(0, tau1^2) + (1 - pi) N(0, tau0^2): tau1 is the slab, tau0 the spike.
+
+    The inclusion probability p is always at its optimum p*(m, sigma) (Eq. 10): by the envelope theorem the
+    gradient at fixed p = p* is the gradient of the penalty with p* put in, so computing p anew in every step
+    is the paper's coordinate descent.
+    """
+
+    log_tau1: Number = 0.0
+    log_tau0: Number = -2.0
+    pi: Number = 0.5
+
+    def with_spike(self, log_tau0: Number) -> "SpikeSlabPrior":
+        """The same prior with another spike: the annealed schedule moves it step by step."""
+        return replace(self, log_tau0=log_tau0)
+
+    def _precisions(self) -> tuple[Tensor, Tensor]:
+        slab, spike = _tensor(self.log_tau1), _tensor(self.log_tau0)
+        return torch.exp(-2 * slab), torch.exp(-2 * spike)
+
+    def logit(self, s: Tensor) -> Tensor:
+        """B - A of Eq. 10 at second moment s."""
+        slab, spike = self._precisions()
+        pi = _tensor(self.pi)
+        return s * ((spike - slab) / 2) + (self.log_tau0 - self.log_tau1 + torch.logit(pi))
+
+    def inclusion(self, s: Tensor) -> Tensor:
+        """p*, the posterior probability that the weight comes from the slab (Eq. 10)."""
+        return torch.sigmoid(self.logit(s))
+
+    def precision(self, s: Tensor) -> Tensor:
+        """lambda = p/tau1^2 + (1-p)/tau0^2: how hard the prior pulls at a weight."""
+        slab, spike = self._precisions()
+        return spike + self.inclusion(s) * (slab - spike)
+
+    def joint_penalty(self, mean: Tensor, sigma: Tensor, p: Tensor) -> Tensor:
+        """R(theta, p) as printed in Eq. 9. NaN once p rounds to 0 or 1: train and report with `penalty`."""
+        s, (slab, spike) = mean.square() + sigma.square(), self._precisions()
+        pi = _tensor(self.pi)
+        included = s * slab / 2 + self.log_tau1 + (p / (sigma * pi)).log()
+        excluded = s * spike / 2 + self.log_tau0 + ((1 - p) / (sigma * (1 - pi))).log()
+        return p * included + (1 - p) * excluded
+
+    def penalty(self, mean: Tensor, sigma: Tensor) -> Tensor:
+        """R at p = p*, collapsed so that no p appears: -log of the mixture at s, less log sigma."""
+        s, (slab, _) = mean.square() + sigma.square(), self._precisions()
+        log_pi = _tensor(self.pi).log()
+        return s * slab / 2 + self.log_tau1 - log_pi - F.softplus(-self.logit(s)) - sigma.log()
+
+    def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
+        """dR/dm = m lambda and dR/dsigma = sigma lambda - 1/sigma, in closed form; eps is not needed."""
+        precision = self.precision(mean.square() + sigma.square())
+        return mean * precision, sigma * precision - 1 / sigma
+
+
+class ScaleMixturePrior(SpikeSlabPrior):
+    """The same mixture as Bayes by Backprop uses it: log q(W) - log pi(W) at the sampled weight."""
+
+    def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
+        weights = mean + sigma * eps
+        pull = weights * self.precision(weights.square())
+        return pull, pull * eps - 1 / sigma

@@ -1,0 +1,49 @@
+"""Rank, mask, and the error as more and more weights are set to zero."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sbnn.data.replicas import ReplicaData
+from sbnn.layout import Layout
+from sbnn.methods import Fit
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Which weights compete: the `pruning` node of the configuration."""
+
+    scope: str = "global"  # one ranking over all layers together, or `layer`: the same droprate in each
+    biases: bool = True  # biases are ranked and counted, or left alone and not counted
+
+
+def prune_mask(scores: Tensor, layout: Layout, droprate: float, pruning: Pruning = Pruning()) -> Tensor:  # noqa: B008
+    """(R, M) bool, False where a weight is set to zero: the `droprate` share with the lowest scores."""
+    if not 0 <= droprate < 1:
+        raise ValueError(f"droprate={droprate} must lie in [0, 1).")
+    prunable = torch.ones(layout.size, dtype=torch.bool) if pruning.biases else ~layout.is_bias
+    if pruning.scope == "global":
+        groups = [prunable]
+    else:
+        groups = [prunable & (layout.owner == i) for i in range(len(layout.names))]
+    keep = torch.ones_like(scores, dtype=torch.bool)
+    for group in groups:
+        columns = group.nonzero().squeeze(1).to(scores.device)
+        dropped = round(droprate * len(columns))
+        lowest = scores[:, columns].argsort(dim=1, stable=True)[:, :dropped]
+        keep.scatter_(1, columns[lowest], False)
+    return keep
+
+
+def droprate_curve(
+    fit: Fit,
+    data: ReplicaData,
+    droprates: list[float],
+    score: str,
+    pruning: Pruning = Pruning(),  # noqa: B008
+) -> Tensor:
+    """Error of every replica at every droprate, (droprates, R); nothing is retrained."""
+    scores = fit.posterior.score(score)
+    masks = (prune_mask(scores, fit.layout, droprate, pruning) for droprate in droprates)
+    return torch.stack([fit.errors(data, fit.posterior.mean * mask) for mask in masks])

@@ -1,0 +1,78 @@
+"""From weights to features: path relevance psi, its scaled form phi, and what to select by it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from sbnn.data.replicas import ReplicaData
+from sbnn.layout import Layout
+
+if TYPE_CHECKING:
+    from sbnn.methods import Fit
+
+
+def psi(layout: Layout, inclusion: Tensor) -> Tensor:
+    """Relevance of every input feature, (R, D): the mean over all paths of the product of p (Eq. 17).
+
+    The mean over paths is a product of the layers' inclusion matrices, each divided by the width it sums over.
+    """
+    matrices = [p for p in layout.unflatten(inclusion).values() if p.dim() == 3]  # (R, out, in)
+    product = matrices[0]
+    for matrix in matrices[1:]:
+        product = matrix @ product / product.shape[1]
+    return product.mean(1)
+
+
+def phi(relevance: Tensor) -> Tensor:
+    """psi scaled to [0, 1] within each replica (Eq. 18)."""
+    low, high = relevance.amin(-1, keepdim=True), relevance.amax(-1, keepdim=True)
+    return (relevance - low) / torch.where(high > low, high - low, torch.ones_like(high))
+
+
+def select_top(relevance: Tensor, share: float | Tensor) -> Tensor:
+    """Z-hat, (R, D) bool: the `share` (a number, or one per replica) of features with the highest relevance."""
+    features = relevance.shape[-1]
+    share = torch.as_tensor(share, dtype=torch.float64, device=relevance.device).expand(len(relevance))
+    kept = (share * features).round().long().unsqueeze(-1)  # (R, 1)
+    rank = relevance.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
+    return rank < kept
+
+
+def cross_validated_errors(
+    train: Callable[[ReplicaData, str, Tensor | None], "Fit"], data: ReplicaData, folds: int, shares: list[float]
+) -> Tensor:
+    """Held-out mean squared error of every dataset, fold and share of features kept, (R, folds, shares).
+
+    In each fold the features are ranked by a fit on the other folds; then one network per share is trained on
+    its top features alone. All of them are replicas of two fits: `train(data, name, start)` is called twice,
+    first for R x folds replicas, then for R x folds x shares, each started from the ranking fit of its fold.
+    """
+    count, n = data.rows.shape
+    held = n // folds
+    fold = torch.arange(n, device=data.rows.device).expand(folds, -1).clone()
+    fold = torch.stack([row.roll(-k * held) for k, row in enumerate(fold)])  # held-out rows come first
+    rows = data.rows[:, fold].flatten(0, 1)  # (R folds, n)
+    folded = data[torch.arange(count).repeat_interleave(folds)]
+    ranking = train(folded.at(rows[:, held:]), "ranking", None)
+    relevance = psi(ranking.layout, ranking.inclusion())
+
+    wide = torch.arange(count * folds).repeat_interleave(len(shares))
+    keep = select_top(relevance[wide], torch.tensor(shares, device=relevance.device).repeat(count * folds))
+    selected = folded[wide].keeping(keep)
+    refit = train(selected.at(rows[wide, held:]), "folds", ranking.posterior.theta[:, wide])
+    return refit.errors(selected.at(rows[wide, :held])).square().view(count, folds, len(shares))
+
+
+def best_share(errors: Tensor, shares: list[float], rule: str) -> Tensor:
+    """The share of features to keep, (R,), from held-out errors (R, folds, shares).
+
+    `minimum` takes the lowest mean error; `one_se` the fewest features within one standard error of it.
+    """
+    mean, spread = errors.mean(1), errors.std(1) / errors.shape[1] ** 0.5  # (R, shares)
+    low, where = mean.min(1, keepdim=True)
+    if rule == "one_se":
+        low = low + spread.gather(1, where)
+    first = (mean <= low).double().argmax(1)  # argmax takes the first of equals: the smallest share
+    return torch.tensor(shares, dtype=torch.float64, device=errors.device)[first]

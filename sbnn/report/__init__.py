@@ -1,0 +1,98 @@
+"""From tidy rows to what people read: tables, figures, and a verdict on every claim."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+import torch
+from omegaconf import DictConfig, OmegaConf
+
+from sbnn.report import claims, simulated
+from sbnn.report.rows import read_rows
+from sbnn.report.style import save
+from sbnn.run import Run
+
+# Each draws its experiment's tables and figures, by file name, from the rows alone.
+DRAWINGS = {
+    "simulated_relevance": simulated.relevance,
+    "simulated_correlation": simulated.correlation,
+    "simulated_selection": simulated.selection,
+    "simulated_pruning": simulated.pruning,
+}
+
+
+def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judged: bool) -> float:
+    """Write a finished run's folder, whole or not at all; return its headline number for a sweeper."""
+    fresh = _fresh(run.output)
+    rows.to_csv(fresh / "rows.csv", index=False, float_format="%.6g")
+    (fresh / "config.yaml").write_text(OmegaConf.to_yaml(cfg, resolve=True))
+    (fresh / "run.json").write_text(json.dumps(circumstances(cfg, run, seconds), indent=2) + "\n")
+    return _finish(fresh, run.output, judged)
+
+
+def republish(folder: Path) -> None:
+    """The same from a folder's own rows.csv: tables, figures and claims anew, no training."""
+    read_rows(folder / "rows.csv")
+    fresh = _fresh(folder)
+    for name in ("rows.csv", "config.yaml", "run.json"):
+        shutil.copy(folder / name, fresh / name)
+    _finish(fresh, folder, judged=True)
+
+
+def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
+    """What a reader needs to judge or repeat the run."""
+    packages = ("sbnn", "torch", "numpy", "pandas", "scikit-learn", "matplotlib", "hydra-core")
+    device = torch.cuda.get_device_name(run.device) if run.device.type == "cuda" else platform.machine()
+    return {
+        "experiment": cfg.name,
+        "budget": cfg.budget,
+        "seed": cfg.seed,
+        "seconds": round(seconds, 1),
+        "device": f"{run.device.type} ({device})",
+        "threads": torch.get_num_threads(),
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in packages},
+    }
+
+
+def _fresh(folder: Path) -> Path:
+    fresh = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    return fresh
+
+
+def _finish(fresh: Path, folder: Path, judged: bool) -> float:
+    """Draw into the fresh folder, put it in the old one's place, then update the claims beside it."""
+    rows, facts = read_rows(fresh / "rows.csv"), json.loads((fresh / "run.json").read_text())
+    tables, figures = DRAWINGS[facts["experiment"]](rows)
+    for name, table in tables.items():
+        table.to_csv(fresh / f"{name}.csv", index=False, float_format="%.4g")
+    for name, figure in figures.items():
+        save(figure, fresh / f"{name}.png")
+    old = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        os.replace(folder, old)
+    os.replace(fresh, folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+    verdicts = claims.judge(facts["experiment"], rows, facts["budget"])
+    if judged:
+        claims.update(folder.parent / "claims.csv", verdicts)
+    print(f"\n{folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
+    print(verdicts[["id", "claim", "paper", "ours", "verdict"]].to_string(index=False))
+    return claims.headline(facts["experiment"], rows)
+
+
+def _commit() -> str:
+    """The code's own commit, marked when its tree has been changed since; `unknown` outside a checkout."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or "unknown"

@@ -1,0 +1,159 @@
+"""Tables and figures of Experiments 1 to 4, from their rows alone."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from sbnn.report.rows import mean_and_error
+from sbnn.report.style import COLOURS, line, panels
+
+Drawn = tuple[dict[str, pd.DataFrame], dict[str, Figure]]
+
+RIVALS = ["LM", "NN", "BNN", "NN_Dr"]
+F = {"linear": "f(x) = x", "nonlinear": "f(x) = exp|x| − 2x + sin 2πx"}
+
+
+def wide(rows: pd.DataFrame, index: list[str], columns: str) -> pd.DataFrame:
+    """Mean and standard error side by side: one row per setting, two columns per metric or method."""
+    summary = mean_and_error(rows, [*index, columns])
+    table = summary.pivot_table(index=index, columns=columns, values=["mean", "se"], sort=False)
+    table.columns = [name if kind == "mean" else f"{name}_se" for kind, name in table.columns]
+    return table[sorted(table.columns)].reset_index()
+
+
+def relevance(rows: pd.DataFrame) -> Drawn:
+    """Experiment 1: I against psi_1 and psi_2."""
+    table = wide(rows[rows.metric != "train_mse"], ["alpha"], "metric")
+    figure, (axes,) = panels(1, width=4.2, height=3.2)
+    for (j, marker), colour in zip(((1, "o"), (2, "s")), (COLOURS[4], COLOURS[0]), strict=True):
+        axes.errorbar(
+            table["influence"], table[f"psi_{j}"], xerr=table["influence_se"], yerr=table[f"psi_{j}_se"],
+            fmt=marker, color=colour, capsize=2, elinewidth=0.8, label=f"$\\psi_{j}$",
+        )  # fmt: skip
+    axes.set(xlabel="influence of $X_2$ on $Y$, $I$", ylabel="relevance $\\psi$ (mean ± s.e.)", ylim=(0, None))
+    axes.legend()
+    return {"relevance": table}, {"relevance": figure}
+
+
+def correlation(rows: pd.DataFrame) -> Drawn:
+    """Experiment 2: correlation of phi and beta by alpha and f; densities of phi at the two ends of alpha."""
+    found = rows[rows.metric == "correlation"]
+    table = mean_and_error(found, ["f", "alpha"])
+    table["sd"] = found.groupby(["f", "alpha"])["value"].std().to_numpy()
+    functions = [f for f in F if f in set(found.f)]
+    boxes, axes = panels(len(functions), sharey=True)
+    for ax, f, colour in zip(axes, functions, (COLOURS[4], COLOURS[0]), strict=False):
+        groups = [(alpha, g["value"]) for alpha, g in found[found.f == f].groupby("alpha")]
+        ax.boxplot(
+            [values for _, values in groups], tick_labels=[f"{alpha:g}" for alpha, _ in groups], patch_artist=True,
+            boxprops={"facecolor": colour, "alpha": 0.5}, medianprops={"color": "black"},
+        )  # fmt: skip
+        ax.axhspan(0.90, 0.95, color="#999999", alpha=0.25, lw=0, label="the paper's range")
+        ax.set(title=F[f], xlabel=r"$\alpha$  ($\beta_j = j/\alpha$)")
+    axes[0].set_ylabel(r"correlation of $\phi$ and $\beta$")
+    axes[0].legend(loc="lower left")
+
+    phis = rows[rows.metric == "phi"]
+    ends = [phis.alpha.min(), phis.alpha.max()]
+    densities, axes = panels(len(functions), sharey=True)
+    for ax, f in zip(axes, functions, strict=False):
+        for alpha, colour, dash in zip(ends, (COLOURS[4], COLOURS[0]), ("-", "--"), strict=True):
+            values = phis[(phis.f == f) & (phis.alpha == alpha)]["value"]
+            grid = np.linspace(0, 1, 200)
+            ax.plot(grid, density(values.to_numpy(), grid), dash, color=colour, label=rf"$\alpha$ = {alpha:g}")
+        ax.set(title=F[f], xlabel=r"relevance $\phi$", ylim=(0, None))
+    axes[0].set_ylabel("density")
+    axes[0].legend()
+    return {"correlation": table}, {"correlation": boxes, "phi_density": densities}
+
+
+def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Gaussian kernel density on [0, 1], mirrored at the ends so that no mass leaks out; Scott's bandwidth."""
+    width = max(values.std() * len(values) ** -0.2, 1e-3)
+    mirrored = np.concatenate([values, -values, 2 - values])
+    kernels = np.exp(-0.5 * ((grid[:, None] - mirrored) / width) ** 2)
+    return kernels.sum(1) / (len(values) * width * np.sqrt(2 * np.pi))
+
+
+def selection(rows: pd.DataFrame) -> Drawn:
+    """Experiment 3: accuracy and errors along D, alpha and the active share; then with the CV threshold."""
+    labels = {"D": "features D", "alpha": r"$\alpha$  ($\beta_j = j/\alpha$)", "active_share": "active share"}
+    settings = ["D", "alpha", "active_share"]
+    accuracy = mean_and_error(rows[rows.metric == "accuracy"], [*settings, "method"])
+    errors = mean_and_error(rows[rows.metric.isin(["train_mse", "test_mse"])], [*settings, "method", "metric"])
+    figures = {}
+    for key, label in labels.items():
+        chosen = along(rows, key)
+        figure, (left, middle, right) = panels(3)
+        line(
+            left,
+            mean_and_error(chosen[chosen.metric == "accuracy"].query("method == 'BNN_VS'"), [key]),
+            key,
+            "BNN_VS",
+            "BNN_VS",
+        )
+        left.set(ylabel="selection accuracy", ylim=(0, 1.02), xlabel=label)
+        _errors(middle, right, chosen, key, label, [*RIVALS, "BNN_VS"])
+        figures[f"by_{key}"] = figure
+
+    validated = along(rows[rows.method != "BNN_VS"], "active_share")
+    figure, (left, right) = panels(2)
+    shares = validated.pivot_table(index=["active_share", "replicate"], columns="metric", values="value")
+    left.plot([0, 1], [0, 1], color="#666666", lw=0.8, label="y = x")
+    left.scatter(
+        shares["actual_share"], shares["detected_share"], s=14, alpha=0.6, color=COLOURS[0], label="one dataset"
+    )
+    left.set(
+        xlabel="actual share of active features",
+        ylabel="share chosen by cross-validation",
+        xlim=(0, 1.02),
+        ylim=(0, 1.02),
+    )
+    left.legend()
+    found = validated[(validated.metric == "accuracy")]
+    line(right, mean_and_error(found, ["active_share"]), "active_share", "BNN_VS_CV", "BNN_VS_CV")
+    right.axhline(0.8, color="#666666", lw=0.8, ls="--", label="the paper's 80 %")
+    right.set(xlabel="active share", ylabel="selection accuracy", ylim=(0, 1.02))
+    right.legend(loc="lower right")
+    figures["cross_validation"] = figure
+    figure, (left, right) = panels(2)
+    _errors(left, right, validated, "active_share", labels["active_share"], [*RIVALS, "BNN_VS_CV"])
+    figures["errors_cv"] = figure
+    return {
+        "accuracy": accuracy,
+        "errors": errors,
+        "detected_share": wide(validated[validated.metric.str.endswith("_share")], ["active_share"], "metric"),
+    }, figures
+
+
+def along(rows: pd.DataFrame, key: str) -> pd.DataFrame:
+    """The rows where only `key` varies: the other settings at their most common value."""
+    for other in ("D", "alpha", "active_share"):
+        if other != key:
+            rows = rows[rows[other] == rows[other].mode()[0]]
+    return rows
+
+
+def _errors(left, right, rows: pd.DataFrame, key: str, label: str, methods: list[str]) -> None:
+    for axes, part in ((left, "train"), (right, "test")):
+        for method in methods:
+            chosen = rows[(rows.method == method) & (rows.metric == f"{part}_mse")]
+            line(axes, mean_and_error(chosen, [key]), key, method, method)
+        axes.set(xlabel=label, ylabel=f"{part} MSE / variance of y", ylim=(0, None))
+    right.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+def pruning(rows: pd.DataFrame) -> Drawn:
+    """Experiment 4: test error by droprate, one panel per active share."""
+    tests = rows[rows.metric == "test_mse"]
+    table = mean_and_error(tests, ["active_share", "method", "score", "droprate"])
+    shares = sorted(tests.active_share.unique())
+    figure, axes = panels(len(shares), sharey=True)
+    styles = {"inclusion": "-", "snr": "--", "magnitude": ":"}
+    for ax, share in zip(axes, shares, strict=True):
+        for (method, score), curve in table[table.active_share == share].groupby(["method", "score"], sort=False):
+            line(ax, curve, "droprate", method, f"{method}, {score}", ls=styles[score], markersize=3)
+        ax.set(title=f"{share:.0%} of features active", xlabel="share of weights pruned")
+    axes[0].set(ylabel="test MSE / variance of y", ylim=(0, None))
+    axes[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return {"pruning": table}, {"pruning": figure}

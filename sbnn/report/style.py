@@ -1,0 +1,62 @@
+"""One look for all figures: print sizes, colour-blind safe colours, error bars."""
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, and a marker each, so that grey prints can be read too.
+LOOKS = {
+    "BNN_VS": ("#D55E00", "o"),
+    "BNN_VS_CV": ("#D55E00", "D"),
+    "sBNN": ("#E69F00", "h"),
+    "NN_Dr": ("#009E73", "s"),
+    "BNN": ("#0072B2", "^"),
+    "NN": ("#CC79A7", "v"),
+    "LM": ("#666666", "x"),
+    "BbB": ("#56B4E9", "P"),
+}
+COLOURS = [colour for colour, _ in LOOKS.values()]
+RC = {
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "lines.markersize": 4.5,
+    "lines.linewidth": 1.4,
+}
+
+
+def panels(
+    columns: int, rows: int = 1, width: float = 3.3, height: float = 2.7, **options
+) -> tuple[Figure, list[Axes]]:
+    """A figure of equal panels as a flat list."""
+    with plt.rc_context(RC):
+        figure, axes = plt.subplots(
+            rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained", **options
+        )
+    return figure, list(axes.flat)
+
+
+def line(axes: Axes, summary: pd.DataFrame, x: str, look: str, label: str, **options) -> None:
+    """Mean with standard error along x, in the look of a method."""
+    colour, marker = LOOKS[look]
+    style = {"color": colour, "marker": marker, "capsize": 2, "elinewidth": 0.8} | options
+    axes.errorbar(summary[x], summary["mean"], yerr=summary["se"].fillna(0), label=label, **style)
+
+
+def save(figure: Figure, path: Path) -> None:
+    with plt.rc_context(RC):
+        figure.savefig(path)
+    plt.close(figure)

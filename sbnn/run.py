@@ -1,0 +1,77 @@
+"""Where a run happens: device, precision, seed, progress bar and checkpoints."""
+
+import hashlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from omegaconf import DictConfig, OmegaConf
+from tqdm import tqdm
+
+from sbnn.checkpoint import Checkpoint
+from sbnn.errors import ConfigError
+
+# What may change between a run and its resumption without changing its numbers.
+BESIDE_THE_POINT = ("resume", "progress", "checkpoint_seconds", "results_dir")
+
+
+@dataclass(frozen=True)
+class Run:
+    device: torch.device
+    dtype: torch.dtype = torch.float32
+    seed: int = 0
+    progress: bool = False
+    checkpoints: Path | None = None
+    every: float = 60.0
+    output: Path | None = None  # the folder that the results replace
+    fingerprint: str = ""
+
+    @classmethod
+    def from_config(cls, cfg: DictConfig, output: Path) -> "Run":
+        if cfg.threads is not None:
+            torch.set_num_threads(cfg.threads)
+        folder = output.parent / ".checkpoints" / output.name
+        if not cfg.resume:
+            shutil.rmtree(folder, ignore_errors=True)
+        return cls(
+            device=device_named(cfg.device),
+            dtype=getattr(torch, cfg.dtype),
+            seed=cfg.seed,
+            progress=cfg.progress,
+            checkpoints=folder,
+            output=output,
+            every=cfg.checkpoint_seconds,
+            fingerprint=fingerprint(cfg),
+        )
+
+    def checkpoint(self, name: str) -> Checkpoint:
+        path = self.checkpoints / f"{name}.pt" if self.checkpoints else None
+        return Checkpoint(path, self.every, self.fingerprint)
+
+    def bar(self, name: str, steps: int) -> tqdm:
+        return tqdm(total=steps, desc=name, unit="step", disable=not self.progress, leave=True)
+
+    def forget_checkpoints(self) -> None:
+        """The run is over and its results are written."""
+        if self.checkpoints:
+            shutil.rmtree(self.checkpoints, ignore_errors=True)
+
+
+def device_named(name: str) -> torch.device:
+    """`auto` is CUDA where there is one, else the CPU; results repeat bit for bit on the same device."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name.startswith("cuda") and not torch.cuda.is_available():
+        raise ConfigError(f"device={name} was asked for but this machine has no CUDA device; use device=auto.")
+    return torch.device(name)
+
+
+def fingerprint(cfg: DictConfig) -> str:
+    """What a checkpoint must agree on with the run that resumes from it."""
+    plain = OmegaConf.to_container(cfg, resolve=True)
+    kept = {key: value for key, value in plain.items() if key not in BESIDE_THE_POINT}
+    return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:16]

@@ -1,0 +1,97 @@
+"""What changes over the steps of a fit: learning rate, weight of the penalty, width of the spike.
+
+All are known before training starts, so they are plain floats: reading them never waits for a device.
+"""
+
+import math
+from dataclasses import dataclass
+
+from sbnn.prior import SpikeSlabPrior
+
+
+@dataclass(frozen=True)
+class Training:
+    """How to train: the `trainer` node of the configuration, where each key is explained."""
+
+    epochs: int
+    batch: int
+    lr: float
+    optimizer: str = "adam"
+    momentum: float = 0.9
+    schedule: str = "one_cycle"
+    samples: int = 1
+    penalty: str = "uniform"
+    temperature: float = 1.0
+    warmup: float = 0.0
+    anneal_from: float | None = None
+    anneal_share: float = 0.6
+
+
+class Plan:
+    """What step k of a fit on n rows uses."""
+
+    def __init__(self, training: Training, prior, n: int):
+        self.training, self.final_prior, self.n = training, prior, n
+        self.batches = n // training.batch
+        self.steps = training.epochs * self.batches
+        self.shares = penalty_shares(training.penalty, self.batches)
+
+    def learning_rate(self, step: int) -> float:
+        return learning_rate(self.training.schedule, self.training.lr, step / self.steps)
+
+    def penalty_weight(self, step: int) -> float:
+        """M r_i / n: what the penalty weighs beside the *mean* negative log-likelihood of batch i."""
+        weight = self.shares[step % self.batches] * self.batches / self.n
+        return weight * self.training.temperature * warm_up(self.training.warmup, step / self.steps)
+
+    def prior(self, step: int):
+        if self.training.anneal_from is None or not isinstance(self.final_prior, SpikeSlabPrior):
+            return self.final_prior
+        start, end = self.training.anneal_from, self.final_prior.log_tau0
+        way = warm_up(self.training.anneal_share, step / self.steps)
+        return self.final_prior.with_spike(start + (end - start) * way)
+
+    def gain(self, step: int) -> float:
+        """Share of itself by which plain SGD moves a weight in the spike: it oscillates away above 2."""
+        prior = self.prior(step)
+        if self.training.optimizer != "sgd" or not isinstance(prior, SpikeSlabPrior):
+            return 0.0
+        return self.learning_rate(step) * self.penalty_weight(step) * math.exp(-2 * prior.log_tau0)
+
+
+def learning_rate(kind: str, peak: float, progress: float) -> float:
+    """The learning rate at `progress` in [0, 1) of the steps.
+
+    `one_cycle` climbs from peak/25 over the first 30 % and falls to almost nothing, both along a cosine.
+    """
+    if kind == "constant":
+        return peak
+    if kind == "cosine":
+        return _cosine(peak, peak * 1e-3, progress)
+    if kind == "one_cycle":
+        if progress < 0.3:
+            return _cosine(peak / 25, peak, progress / 0.3)
+        return _cosine(peak, peak * 1e-4, (progress - 0.3) / 0.7)
+    raise ValueError(f"Unknown schedule {kind!r}.")
+
+
+def _cosine(start: float, end: float, progress: float) -> float:
+    return end + (start - end) * (1 + math.cos(math.pi * progress)) / 2
+
+
+def penalty_shares(kind: str, batches: int) -> list[float]:
+    """r_i, the share of the penalty that minibatch i of M carries; they sum to one.
+
+    `uniform` is 1/M; `blundell` is 2^(M-i)/(2^M - 1), in log space because 2^M overflows.
+    """
+    if kind == "uniform":
+        return [1 / batches] * batches
+    if kind == "blundell":
+        log_total = batches * math.log(2) + math.log1p(-math.exp(-batches * math.log(2)))
+        return [math.exp((batches - i) * math.log(2) - log_total) for i in range(1, batches + 1)]
+    raise ValueError(f"Unknown penalty weights {kind!r}.")
+
+
+def warm_up(share: float, progress: float) -> float:
+    """Rises linearly from 0 to 1 over the first `share` of the steps."""
+    return 1.0 if share <= 0 else min(1.0, progress / share)

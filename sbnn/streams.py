@@ -1,0 +1,48 @@
+"""One random stream per replica, so that a replica's numbers do not depend on its company."""
+
+import hashlib
+
+import torch
+from torch import Tensor
+
+
+def seed_of(*key: object) -> int:
+    """A 63-bit seed from readable parts: seed_of(0, "sBNN", "D=100", 3)."""
+    digest = hashlib.blake2b("/".join(map(str, key)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+class Streams:
+    """Generators on the training device, one per replica, with their draws stacked.
+
+    What a module draws for itself (dropout) comes from the device's default generator, which is seeded here
+    and travels in the state: such a fit repeats, but its replicas do depend on their company.
+    """
+
+    def __init__(self, seeds: list[int], device: torch.device | str = "cpu"):
+        self.device = torch.device(device)
+        self.generators = [torch.Generator(self.device).manual_seed(seed) for seed in seeds]
+        self.default = torch.default_generator
+        if self.device.type == "cuda":
+            self.default = torch.cuda.default_generators[self.device.index or 0]
+        self.default.manual_seed(seeds[0])
+
+    def __len__(self) -> int:
+        return len(self.generators)
+
+    def normal_(self, out: Tensor) -> Tensor:
+        """Fill (R, ...) with standard normal noise, row r from stream r."""
+        for row, generator in zip(out, self.generators, strict=True):
+            row.normal_(generator=generator)
+        return out
+
+    def permutations(self, n: int) -> Tensor:
+        """(R, n): a shuffle of 0..n-1 for every replica."""
+        return torch.stack([torch.randperm(n, generator=g, device=self.device) for g in self.generators])
+
+    def state(self) -> Tensor:
+        return torch.stack([g.get_state() for g in (*self.generators, self.default)])
+
+    def load_state(self, state: Tensor) -> None:
+        for generator, row in zip((*self.generators, self.default), state.cpu(), strict=True):
+            generator.set_state(row)

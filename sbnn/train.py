@@ -1,0 +1,140 @@
+"""THE loop. Every experiment and every baseline trains here."""
+
+import time
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from sbnn.checkpoint import Checkpoint
+from sbnn.data.replicas import ReplicaData
+from sbnn.errors import Diverged
+from sbnn.layout import Layout
+from sbnn.optim import SGD, Adam
+from sbnn.schedule import Plan, Training
+from sbnn.streams import Streams
+
+
+def train(
+    layout: Layout,
+    posterior,
+    prior,
+    likelihood,
+    data: ReplicaData,
+    streams: Streams,
+    training: Training,
+    extras: dict[str, Tensor] | None = None,
+    checkpoint: Checkpoint | None = None,
+    bar: tqdm | None = None,
+) -> None:
+    """Fit the posterior and the likelihood's own parameters, in place, all replicas at once (Algorithm 1).
+
+    The objective of minibatch i is its *mean* negative log-likelihood plus `M r_i R / n`: the paper's
+    `-log p(D_i | W) + r_i R`, both divided by the batch size.
+    """
+    plan = Plan(training, prior, data.size)
+    movable = [posterior.theta, *likelihood.parameters()]
+    optimizer = Adam(movable) if training.optimizer == "adam" else SGD(movable, training.momentum)
+    checkpoint = checkpoint or Checkpoint()
+    watch = Watch(bar, posterior, likelihood, plan)
+    eps = torch.empty_like(posterior.mean)
+    start, order = 0, None
+
+    if (state := checkpoint.load(streams.device)) is not None:
+        start, order = state["step"], state.get("order")
+        for tensor, saved in zip(movable, state["movable"], strict=True):
+            tensor.data.copy_(saved)
+        if start < plan.steps:
+            optimizer.load_state(state["optimizer"])
+            streams.load_state(state["streams"])
+
+    def gradients(x: Tensor, y: Tensor, step: int) -> list[Tensor]:
+        """One Monte Carlo estimate for everything movable; autograd sees one leaf, the sampled weights."""
+        weights = posterior.sample(streams.normal_(eps)).requires_grad_()  # (R, M)
+        outputs = layout.forward(weights, x, extras)  # (R, B, out)
+        nll = likelihood.nll(outputs, y)  # (R,)
+        grad_weights, *rest = torch.autograd.grad(nll.sum(), [weights, *likelihood.parameters()])
+        watch.see(step, weights.detach(), nll.detach(), outputs.detach(), y)
+        with torch.no_grad():
+            pulled = posterior.gradient(grad_weights, eps, plan.prior(step), plan.penalty_weight(step))
+        return [pulled, *rest]
+
+    layout.network.train()
+    for step in range(start, plan.steps):
+        position = step % plan.batches
+        if position == 0:
+            order = streams.permutations(data.size)  # (R, n)
+        x, y = data.batch(order[:, position * training.batch :][:, : training.batch])
+        draws = [gradients(x, y, step) for _ in range(training.samples)]
+        optimizer.step(average(draws), plan.learning_rate(step))
+        if checkpoint.due():
+            watch.check()
+            checkpoint.save(
+                {
+                    "step": step + 1,
+                    "order": order,
+                    "movable": movable,
+                    "optimizer": optimizer.state(),
+                    "streams": streams.state(),
+                }
+            )
+    watch.check()
+    watch.advance(plan.steps)
+    layout.network.eval()
+    if start < plan.steps:
+        checkpoint.save({"step": plan.steps, "movable": movable})
+
+
+def average(draws: list[list[Tensor]]) -> list[Tensor]:
+    """The mean of several Monte Carlo estimates; a single one is passed through uncopied."""
+    if len(draws) == 1:
+        return draws[0]
+    return [torch.stack(parts).mean(0) for parts in zip(*draws, strict=True)]
+
+
+class Watch:
+    """Looks at a fit without stopping the device: notes the first bad step there, reads it now and then."""
+
+    def __init__(self, bar: tqdm | None, posterior, likelihood, plan: Plan):
+        self.bar, self.posterior, self.likelihood, self.plan = bar, posterior, likelihood, plan
+        never = torch.full((len(posterior.mean),), plan.steps, device=posterior.mean.device)
+        self.bad_weights, self.bad_nll = never, never.clone()  # first step at which each was non-finite
+        self.shown, self.counted = time.monotonic(), 0
+
+    def see(self, step: int, weights: Tensor, nll: Tensor, outputs: Tensor, y: Tensor) -> None:
+        def first(known: Tensor, values: Tensor) -> Tensor:
+            return torch.where(torch.isfinite(values), known, known.clamp(max=step))
+
+        self.bad_weights = first(self.bad_weights, weights.sum(-1))
+        self.bad_nll = first(self.bad_nll, nll)
+        if time.monotonic() - self.shown < 0.5:
+            return
+        self.check()
+        if self.bar is not None:
+            penalty = self.posterior.penalty(self.plan.prior(step)) / self.plan.n
+            error = self.likelihood.error(outputs, y).mean()
+            loss = (nll + penalty).mean()
+            self.bar.set_postfix_str(f"loss {loss:.3f}, {self.likelihood.error_name} {error:.3f}", refresh=False)
+            self.advance(step)
+        self.shown = time.monotonic()
+
+    def advance(self, step: int) -> None:
+        if self.bar is not None:
+            self.bar.update(step - self.counted)
+            self.counted = step
+
+    def check(self) -> None:
+        """Stop with a sentence if any replica has turned non-finite."""
+        weights, nll = int(self.bad_weights.min()), int(self.bad_nll.min())
+        step = min(weights, nll)
+        if step == self.plan.steps:
+            return
+        term = "weights, moved by the penalty's gradient," if weights <= nll else "negative log-likelihood"
+        gain = self.plan.gain(max(step - 1, 0))
+        cause = (
+            f"one step moves a weight in the spike by {gain:.3g} times itself (stable below 2): lower trainer.lr, "
+            "widen the spike (prior.log_tau0) or use trainer.penalty=uniform"
+            if gain > 2
+            else f"the learning rate is too high for this network and data: lower trainer.lr ({self.plan.training.lr:g})"
+        )
+        raise Diverged(f"Training diverged at step {step} of {self.plan.steps}: the {term} became non-finite; {cause}.")
