@@ -36,7 +36,7 @@ class Checkpoint:
             state = torch.load(self.path, map_location=device, weights_only=True)
         except Exception as error:
             raise CheckpointError(
-                f"The checkpoint {self.path} cannot be read ({type(error).__name__}); delete it or run with resume=false."
+                f"The checkpoint {self.path} cannot be read ({type(error).__name__}); run with resume=false."
             ) from error
         if state.pop("fingerprint", None) != self.fingerprint:
             raise CheckpointError(

@@ -18,17 +18,21 @@ from sbnn.run import Run
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def _run(cfg: DictConfig) -> float:
-    """Train, report, and return the headline number for a sweeper to optimise."""
     with one_sentence_errors():
-        check(cfg)
-        module = experiment(cfg.name)
-        module.check(cfg)
-        run = Run.from_config(cfg, output_folder())
-        started = time.monotonic()
-        rows = module.run(cfg, run)
-        headline = publish(rows, cfg, run, time.monotonic() - started, judged=not sweeping())
-        run.forget_checkpoints()
-        return headline
+        return execute(cfg, output_folder(), judged=not sweeping())
+
+
+def execute(cfg: DictConfig, output: Path, judged: bool = True) -> float:
+    """Check, train, report; return the headline number for a sweeper to optimise."""
+    check(cfg)
+    module = experiment(cfg.name)
+    module.check(cfg)
+    run = Run.from_config(cfg, output)
+    started = time.monotonic()
+    rows = module.run(cfg, run)
+    headline = publish(rows, cfg, run, time.monotonic() - started, judged)
+    run.forget_checkpoints()
+    return headline
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")

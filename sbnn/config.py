@@ -4,6 +4,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from sbnn.data.simulated import FUNCTIONS
 from sbnn.errors import ConfigError
 
 PACKAGE = Path(__file__).parent
@@ -15,12 +16,30 @@ CHOICES = {
     "trainer.optimizer": ("adam", "sgd"),
     "trainer.schedule": ("constant", "cosine", "one_cycle"),
     "trainer.penalty": ("uniform", "blundell"),
+    "data.function": tuple(FUNCTIONS),
+    "vary.function": tuple(FUNCTIONS),
+    "pruning.scope": ("global", "layer"),
+    "selection.rule": ("minimum", "one_se"),
 }
 POSITIVE = (
-    "chunk", "checkpoint_seconds", "init.mean_scale", "init.sigma", "trainer.epochs", "trainer.batch", "trainer.lr",
-    "trainer.samples", "trainer.temperature", "data.observations", "data.replicates", "data.features", "data.alpha",
+    "chunk", "checkpoint_seconds", "init.mean_scale", "init.sigma", "network.hidden",
+    "trainer.epochs", "trainer.batch", "trainer.lr", "trainer.samples", "trainer.temperature",
+    "data.observations", "data.replicates", "data.features", "data.alpha", "vary.features",
 )  # fmt: skip
-SHARES = ("trainer.warmup", "trainer.anneal_share", "data.active_share")
+INTERVALS = {
+    "prior.pi": "(0, 1)",
+    "trainer.momentum": "[0, 1)",
+    "trainer.warmup": "[0, 1]",
+    "trainer.anneal_share": "[0, 1]",
+    "data.train_share": "(0, 1)",
+    "data.active_share": "[0, 1]",
+    "vary.active_share": "[0, 1]",
+    "selection.keep_share": "(0, 1]",
+    "selection.thresholds": "(0, 1]",
+    "dropout.rates": "[0, 1)",
+    "dropout.validation_share": "(0, 1)",
+    "droprates": "[0, 1)",
+}
 
 
 def by_budget(table: DictConfig, *, _root_: DictConfig) -> object:
@@ -42,33 +61,13 @@ def check(cfg: DictConfig) -> None:
     if cfg.name is None:
         raise ConfigError(f"No experiment was chosen; add experiment=NAME with one of {', '.join(experiments())}.")
     for key, allowed in CHOICES.items():
-        value = OmegaConf.select(cfg, key)
-        if value not in allowed:
-            raise ConfigError(f"{key}={value} is unknown; choose one of {', '.join(allowed)}.")
+        for value in values(cfg, key):
+            if value not in allowed:
+                raise ConfigError(f"{key}={value} is unknown; choose one of {', '.join(allowed)}.")
     check_positive(cfg, *POSITIVE)
-    for key in SHARES:
-        for value in _values(cfg, key):
-            if not 0 <= value <= 1:
-                raise ConfigError(f"{key}={value} is a share and must lie in [0, 1].")
-    check_prior(cfg)
-    if not 0 < cfg.data.train_share <= 1:
-        raise ConfigError(f"data.train_share={cfg.data.train_share} must lie in (0, 1].")
-    for value in _values(cfg, "droprates"):
-        if not 0 <= value < 1:
-            raise ConfigError(f"droprates={value} must lie in [0, 1).")
-
-
-def check_positive(cfg: DictConfig, *keys: str) -> None:
-    for key in keys:
-        for value in _values(cfg, key):
-            if not value > 0:
-                raise ConfigError(f"{key}={value} must be greater than zero.")
-
-
-def check_prior(cfg: DictConfig) -> None:
+    for key, interval in INTERVALS.items():
+        check_interval(cfg, key, interval)
     prior, start = cfg.prior, cfg.trainer.anneal_from
-    if not 0 < prior.pi < 1:
-        raise ConfigError(f"prior.pi={prior.pi} must lie strictly between 0 and 1.")
     if prior.log_tau0 >= prior.log_tau1:
         raise ConfigError(
             f"prior.log_tau0={prior.log_tau0} (spike) must be below prior.log_tau1={prior.log_tau1} (slab)."
@@ -77,18 +76,29 @@ def check_prior(cfg: DictConfig) -> None:
         raise ConfigError(f"trainer.anneal_from={start} must be below prior.log_tau1={prior.log_tau1} (slab).")
 
 
-def check_batch(cfg: DictConfig, rows: int) -> None:
-    if cfg.trainer.batch > rows:
-        raise ConfigError(f"trainer.batch={cfg.trainer.batch} is larger than the {rows} training rows of a replica.")
+def check_positive(cfg: DictConfig, *keys: str) -> None:
+    for key in keys:
+        for value in numbers(cfg, key):
+            if not value > 0:
+                raise ConfigError(f"{key}={value} must be greater than zero.")
 
 
-def _values(cfg: DictConfig, key: str) -> list:
-    """The value of a key as a list, empty where the experiment has no such key."""
+def check_interval(cfg: DictConfig, key: str, interval: str) -> None:
+    """Every value of a key lies between 0 and 1, ends included where the bracket is square."""
+    for value in numbers(cfg, key):
+        inside = 0 < value < 1 or (value == 0 and interval[0] == "[") or (value == 1 and interval[-1] == "]")
+        if not inside:
+            raise ConfigError(f"{key}={value} must lie in {interval}.")
+
+
+def values(cfg: DictConfig, key: str) -> list:
+    """The value of a key as a list."""
     value = OmegaConf.select(cfg, key)
-    if value is None:
-        return []
-    values = list(value) if OmegaConf.is_list(value) else [value]
-    for item in values:
-        if isinstance(item, bool) or not isinstance(item, int | float):
-            raise ConfigError(f"{key}={item} must be a number.")
-    return values
+    return list(value) if OmegaConf.is_list(value) else [value]
+
+
+def numbers(cfg: DictConfig, key: str) -> list[float]:
+    for value in values(cfg, key):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ConfigError(f"{key}={value} must be a number.")
+    return values(cfg, key)

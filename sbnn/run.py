@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,8 +66,10 @@ def device_named(name: str) -> torch.device:
     torch.use_deterministic_algorithms(True, warn_only=True)
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise ConfigError(f"device={name} was asked for but this machine has no CUDA device; use device=auto.")
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        raise ConfigError(f"device={name} is unknown; choose one of auto, cuda, cpu.")
+    if name != "cpu" and int(name.partition(":")[2] or 0) >= torch.cuda.device_count():
+        raise ConfigError(f"device={name} was asked for but this machine does not have it; use device=auto.")
     return torch.device(name)
 
 

@@ -6,6 +6,7 @@ All are known before training starts, so they are plain floats: reading them nev
 import math
 from dataclasses import dataclass
 
+from sbnn.errors import ConfigError
 from sbnn.prior import SpikeSlabPrior
 
 
@@ -31,6 +32,8 @@ class Plan:
     """What step k of a fit on n rows uses."""
 
     def __init__(self, training: Training, prior, n: int):
+        if training.batch > n:
+            raise ConfigError(f"trainer.batch={training.batch} is larger than the {n} training rows of a replica.")
         self.training, self.final_prior, self.n = training, prior, n
         self.batches = n // training.batch
         self.steps = training.epochs * self.batches

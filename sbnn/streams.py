@@ -45,4 +45,4 @@ class Streams:
 
     def load_state(self, state: Tensor) -> None:
         for generator, row in zip((*self.generators, self.default), state.cpu(), strict=True):
-            generator.set_state(row)
+            generator.set_state(row.clone())  # torch reads past a view into a larger tensor

@@ -131,10 +131,10 @@ class Watch:
             return
         term = "weights, moved by the penalty's gradient," if weights <= nll else "negative log-likelihood"
         gain = self.plan.gain(max(step - 1, 0))
-        cause = (
-            f"one step moves a weight in the spike by {gain:.3g} times itself (stable below 2): lower trainer.lr, "
-            "widen the spike (prior.log_tau0) or use trainer.penalty=uniform"
-            if gain > 2
-            else f"the learning rate is too high for this network and data: lower trainer.lr ({self.plan.training.lr:g})"
-        )
+        cause = f"the learning rate is too high for this network and data: lower trainer.lr={self.plan.training.lr:g}"
+        if gain > 2:
+            cause = (
+                f"a step moves a weight in the spike by {gain:.3g} times itself (stable below 2): lower trainer.lr, "
+                "widen the spike (prior.log_tau0) or use trainer.penalty=uniform"
+            )
         raise Diverged(f"Training diverged at step {step} of {self.plan.steps}: the {term} became non-finite; {cause}.")

@@ -48,7 +48,7 @@ class ReplicaData:
 
     def standardised(self, inputs: bool, target: bool) -> "ReplicaData":
         """Zero mean and unit variance over each replica's own rows; a constant column is left at zero."""
-        x, y = self.all()
+        x, y = replace(self, x_shift=None, x_scale=None, y_shift=None, y_scale=None).all()
         changes = {}
         if inputs:
             changes |= {"x_shift": x.mean(1, keepdim=True), "x_scale": _spread(x)}
@@ -77,5 +77,7 @@ class ReplicaData:
 
 
 def _spread(values: Tensor) -> Tensor:
+    """Standard deviation, or one where it is nothing but the rounding of a constant."""
     deviation = values.std(1, keepdim=True, correction=0)
-    return torch.where(deviation > 0, deviation, torch.ones_like(deviation))
+    constant = deviation <= 1e-6 * values.abs().amax(1, keepdim=True)
+    return torch.where(constant, torch.ones_like(deviation), deviation)

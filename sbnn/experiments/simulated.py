@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 import torch
 from omegaconf import DictConfig
 
-from sbnn.config import check_batch
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.simulated import Simulated
 from sbnn.run import Run
@@ -25,7 +24,6 @@ def replicas(
     """One replica per setting: the datasets, the training rows (target standardised) and the other rows."""
     datasets = Simulated.stack([draw(s, run.seed) for s in settings]).to(run.device, run.dtype)
     n, cut = cfg.data.observations, round(cfg.data.observations * train_share)
-    check_batch(cfg, cut)
     index = torch.arange(n, device=run.device).expand(len(settings), -1)
     source = torch.arange(len(settings), device=run.device)
     data = ReplicaData(datasets.x, datasets.y, source, index[:, :cut]).standardised(inputs=False, target=True)

@@ -3,8 +3,8 @@
 import pandas as pd
 from omegaconf import DictConfig
 
+from sbnn.config import check_interval
 from sbnn.data.simulated import pair
-from sbnn.errors import ConfigError
 from sbnn.experiments.simulated import crossed, replicas, seeds
 from sbnn.methods import fit
 from sbnn.networks import mlp
@@ -14,9 +14,7 @@ from sbnn.run import Run
 
 
 def check(cfg: DictConfig) -> None:
-    for alpha in cfg.vary.alpha:
-        if not 0 <= alpha <= 1:
-            raise ConfigError(f"vary.alpha={alpha} mixes two features and must lie in [0, 1].")
+    check_interval(cfg, "vary.alpha", "[0, 1]")
 
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from omegaconf import DictConfig
 from sklearn.linear_model import LinearRegression
 from torch import Tensor
 
-from sbnn.config import check_batch, check_positive
+from sbnn.config import check_positive
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.simulated import Simulated, ramp
 from sbnn.errors import ConfigError
@@ -16,20 +16,16 @@ from sbnn.networks import mlp
 from sbnn.relevance import best_share, cross_validated_errors, psi, select_top
 from sbnn.report.rows import Rows
 from sbnn.run import Run
+from sbnn.schedule import Plan, Training
 
 
 def check(cfg: DictConfig) -> None:
-    check_positive(cfg, "vary.alpha", "vary.features")
-    for share in (cfg.selection.keep_share, *cfg.selection.thresholds):
-        if not 0 < share <= 1:
-            raise ConfigError(f"selection: {share} is not a share of features to keep; it must lie in (0, 1].")
-    for rate in cfg.dropout.rates:
-        if not 0 <= rate < 1:
-            raise ConfigError(f"dropout.rates={rate} must lie in [0, 1).")
+    check_positive(cfg, "vary.alpha")
     if cfg.selection.folds < 2:
         raise ConfigError(f"selection.folds={cfg.selection.folds} must be at least 2.")
-    if cfg.selection.rule not in ("minimum", "one_se"):
-        raise ConfigError(f"selection.rule={cfg.selection.rule} is unknown; choose one of minimum, one_se.")
+    rows = round(cfg.data.observations * cfg.data.train_share)
+    for trainer in (cfg.trainer, {**cfg.trainer, **cfg.selection.refit}):
+        Plan(Training(**trainer), None, rows - rows // cfg.selection.folds)  # refuses a batch larger than a fold
 
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
@@ -91,7 +87,6 @@ class Group:
             copies = len(data) // len(self.settings)
             names = [{**s, "copy": k} for s in self.settings for k in range(copies)]
             cfg = self.cfg if start is None else short
-            check_batch(cfg, data.size)
             return self.fit("sBNN", data, f"CV {label}", names, cfg=cfg, start=start)
 
         errors = cross_validated_errors(train, self.data, choice.folds, list(choice.thresholds))

@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from omegaconf import DictConfig, OmegaConf
 
-from sbnn.report import claims, simulated
+from sbnn.report import claims, claims_simulated, simulated
 from sbnn.report.rows import read_rows
 from sbnn.report.style import save
 from sbnn.run import Run
@@ -83,12 +83,13 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
     os.replace(fresh, folder)
     shutil.rmtree(old, ignore_errors=True)
 
-    verdicts = claims.judge(facts["experiment"], rows, facts["budget"])
+    of_experiment = [c for c in claims_simulated.CLAIMS if c.experiment == facts["experiment"]]
+    verdicts = claims.judge(of_experiment, rows, facts["budget"])
     if judged:
         claims.update(folder.parent / "claims.csv", verdicts)
     print(f"\n{folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
     print(verdicts[["id", "claim", "paper", "ours", "verdict"]].to_string(index=False))
-    return claims.headline(facts["experiment"], rows)
+    return float(claims_simulated.HEADLINES[facts["experiment"]](rows))
 
 
 def _commit() -> str:

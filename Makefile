@@ -1,0 +1,46 @@
+# Every target sets up what it needs: a virtual environment with the pinned versions of constraints.txt.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+EXPERIMENT ?= simulated_selection
+EXPERIMENTS = $(basename $(notdir $(wildcard conf/experiment/*.yaml)))
+# Without a word from the user: the paper's sizes where CUDA is there, else minutes on a laptop.
+BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is_available() else 'laptop')" 2>/dev/null || echo laptop)
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test lint reproduce reproduce-all benchmark clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+setup: $(STAMP)  ## make the virtual environment and install the pinned versions
+
+test: setup lint  ## lint, then run the tests
+	$(BIN)/python -m pytest
+
+lint: setup  ## check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+reproduce: setup  ## run one experiment: make reproduce EXPERIMENT=simulated_selection [BUDGET=smoke|laptop|paper]
+	$(BIN)/sbnn-run experiment=$(EXPERIMENT) budget=$(BUDGET) $(ARGS)
+
+reproduce-all: setup  ## run every experiment, with tables and figures
+	@for experiment in $(EXPERIMENTS); do \
+	  echo "== $$experiment ($(BUDGET))"; \
+	  $(BIN)/sbnn-run experiment=$$experiment budget=$(BUDGET) $(ARGS) || exit 1; \
+	done
+
+benchmark: setup  ## time replicas trained together against one after another
+	$(BIN)/python scripts/benchmark_replicas.py
+
+clean:  ## remove the virtual environment and caches
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache

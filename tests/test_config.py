@@ -1,0 +1,85 @@
+"""Bad input: one sentence that names the key and the value, before anything trains."""
+
+import pytest
+
+from sbnn.cli import execute
+from sbnn.config import CONF, check, experiments
+from sbnn.errors import ConfigError
+
+BAD = {
+    "prior.log_tau0=0.5": r"prior\.log_tau0=0\.5 .*below prior\.log_tau1=0\.0",
+    "prior.log_tau0=0.0": r"prior\.log_tau0=0\.0 .*below prior\.log_tau1=0\.0",
+    "prior.pi=0": r"prior\.pi=0 ",
+    "prior.pi=1.2": r"prior\.pi=1\.2 ",
+    "droprates=[0.5,1.0]": r"droprates=1\.0 must lie in \[0, 1\)",
+    "droprates=[-0.1]": r"droprates=-0\.1 must lie in \[0, 1\)",
+    "data.active_share=1.5": r"data\.active_share=1\.5 .*\[0, 1\]",
+    "vary.active_share=[0.2,-1]": r"vary\.active_share=-1 .*\[0, 1\]",
+    "trainer.batch=5000": r"trainer\.batch=5000 is larger than the 160 training rows",
+    "trainer.optimizer=lbfgs": r"trainer\.optimizer=lbfgs is unknown; choose one of adam, sgd",
+    "trainer.schedule=step": r"trainer\.schedule=step is unknown",
+    "trainer.penalty=none": r"trainer\.penalty=none is unknown",
+    "trainer.epochs=0": r"trainer\.epochs=0 must be greater than zero",
+    "trainer.lr=fast": r"trainer\.lr=fast must be a number",
+    "trainer.anneal_from=1": r"trainer\.anneal_from=1 must be below prior\.log_tau1",
+    "init.sigma=0": r"init\.sigma=0 ",
+    "dtype=float16": r"dtype=float16 is unknown",
+    "device=cuda:9": r"device=cuda:9 ",
+    "device=tpu": r"device=tpu ",
+    "data.function=cubic": r"data\.function=cubic is unknown",
+    "pruning.scope=node": r"pruning\.scope=node is unknown",
+    "network.hidden=[20,0]": r"network\.hidden=0 must be greater than zero",
+    "data.train_share=1": r"data\.train_share=1 must lie in \(0, 1\)",
+}
+
+
+@pytest.mark.parametrize("override", BAD)
+def test_bad_value_is_one_sentence(configured, tmp_path, override):
+    with pytest.raises(ConfigError, match=BAD[override]) as caught:
+        execute(configured("experiment=simulated_pruning", "budget=smoke", override), tmp_path / "out")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.endswith(".")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("experiment", "override", "message"),
+    [
+        ("selection", "selection.keep_share=0", r"selection\.keep_share=0 .*\(0, 1\]"),
+        ("selection", "selection.thresholds=[0.5,2]", r"selection\.thresholds=2 .*\(0, 1\]"),
+        ("selection", "selection.folds=1", r"selection\.folds=1 must be at least 2"),
+        ("selection", "selection.rule=max", r"selection\.rule=max is unknown"),
+        ("selection", "selection.refit.batch=500", r"batch=500 is larger than the 80 training rows"),
+        ("selection", "dropout.rates=[1.0]", r"dropout\.rates=1\.0 must lie in \[0, 1\)"),
+        ("selection", "vary.alpha=[0]", r"vary\.alpha=0 must be greater than zero"),
+        ("relevance", "vary.alpha=[0.5,2]", r"vary\.alpha=2 .*\[0, 1\]"),
+        ("correlation", "vary.alpha=[0]", r"vary\.alpha=0 must be greater than zero"),
+        ("correlation", "vary.function=[linear,cubic]", r"vary\.function=cubic is unknown"),
+    ],
+)
+def test_bad_value_of_an_experiments_own_key(configured, tmp_path, experiment, override, message):
+    with pytest.raises(ConfigError, match=message):
+        execute(configured(f"experiment=simulated_{experiment}", "budget=smoke", override), tmp_path / "out")
+
+
+def test_no_experiment(configured, tmp_path):
+    with pytest.raises(ConfigError, match=r"No experiment was chosen.*simulated_pruning"):
+        execute(configured(), tmp_path / "out")
+
+
+@pytest.mark.parametrize("budget", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("experiment", experiments())
+def test_every_experiment_composes_at_every_budget(configured, experiment, budget):
+    cfg = configured(f"experiment={experiment}", f"budget={budget}")
+    check(cfg)
+    assert (cfg.name, cfg.budget) == (experiment, budget)
+    assert isinstance(cfg.trainer.epochs, int)
+
+
+@pytest.mark.parametrize("experiment", experiments())
+def test_every_experiment_says_what_it_is_and_how_to_run_it(experiment):
+    lines = (CONF / "experiment" / f"{experiment}.yaml").read_text().splitlines()
+    assert lines[0] == "# @package _global_"
+    assert lines[1].startswith("# Experiment")
+    assert f"sbnn-run experiment={experiment}" in lines[2]

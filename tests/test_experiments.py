@@ -1,0 +1,111 @@
+"""Every experiment end to end at `budget=smoke`: what it writes, and what is in it."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from sbnn.cli import execute
+from sbnn.report import republish
+from sbnn.report.rows import COLUMNS
+
+EXPECTED = {
+    "simulated_relevance": {"tables": ["relevance"], "figures": ["relevance"], "own": ["alpha"], "claims": 2},
+    "simulated_correlation": {
+        "tables": ["correlation"],
+        "figures": ["correlation", "phi_density"],
+        "own": ["alpha", "f", "feature"],
+        "claims": 3,
+    },
+    "simulated_selection": {
+        "tables": ["accuracy", "errors", "detected_share"],
+        "figures": ["by_D", "by_alpha", "by_active_share", "cross_validation", "errors_cv"],
+        "own": ["D", "alpha", "active_share"],
+        "claims": 7,
+    },
+    "simulated_pruning": {
+        "tables": ["pruning"],
+        "figures": ["pruning"],
+        "own": ["active_share", "D", "alpha", "f"],
+        "claims": 3,
+    },
+}
+METRICS = {
+    "simulated_relevance": {"influence", "psi_1", "psi_2", "train_mse"},
+    "simulated_correlation": {"correlation", "phi", "train_mse"},
+    "simulated_selection": {"accuracy", "train_mse", "test_mse", "detected_share", "actual_share"},
+    "simulated_pruning": {"train_mse", "test_mse"},
+}
+CLAIM_COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
+IN_UNIT_INTERVAL = ["phi", "psi_1", "psi_2", "accuracy", "detected_share", "actual_share"]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_smoke(configured, tmp_path, name):
+    expected, folder = EXPECTED[name], tmp_path / name
+    headline = execute(configured(f"experiment={name}", "budget=smoke"), folder)
+    assert headline == headline  # finite: what a sweeper would optimise
+
+    rows = pd.read_csv(folder / "rows.csv")
+    assert list(rows.columns) == [*COLUMNS, *expected["own"]]
+    assert (rows["experiment"] == name).all()
+    assert set(rows["metric"]) == METRICS[name]
+    assert rows["value"].notna().all()
+    assert rows["value"].abs().max() < 1e3
+    assert rows[rows.metric.isin(IN_UNIT_INTERVAL)]["value"].between(0, 1).all()
+    assert set(rows["replicate"]) == {0, 1}
+    assert not rows.duplicated([c for c in rows.columns if c != "value"]).any()
+
+    for table in expected["tables"]:
+        assert len(pd.read_csv(folder / f"{table}.csv")) > 0
+    for figure in expected["figures"]:
+        assert (folder / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
+    facts = json.loads((folder / "run.json").read_text())
+    assert {"versions", "device", "threads", "seconds", "budget", "commit", "seed"} <= set(facts)
+    assert facts["budget"] == "smoke"
+    assert "by_budget" not in (folder / "config.yaml").read_text()
+
+    claims = pd.read_csv(tmp_path / "claims.csv")
+    assert list(claims.columns) == CLAIM_COLUMNS
+    assert len(claims) == expected["claims"]
+    assert claims["verdict"].isin(["reproduced", "partly", "not reproduced"]).all()
+    assert claims["ours"].str.contains(r"\d").all()
+    assert not list(tmp_path.glob(".*.new")) + list(tmp_path.glob(".*.old")) + list(tmp_path.glob(".checkpoints/*"))
+
+
+def test_pruning_rows(configured, tmp_path):
+    execute(configured("experiment=simulated_pruning", "budget=smoke"), tmp_path / "p")
+    rows = pd.read_csv(tmp_path / "p" / "rows.csv")
+    assert set(zip(rows.method, rows.score, strict=True)) == {
+        ("sBNN", "inclusion"), ("sBNN", "snr"), ("sBNN", "magnitude"), ("BbB", "snr"), ("NN", "magnitude"),
+    }  # fmt: skip
+    for _, curve in rows.groupby(["method", "score", "metric", "active_share", "replicate"]):
+        assert curve["droprate"].is_monotonic_increasing
+        assert curve["droprate"].iloc[0] == 0
+    full = rows[rows.droprate == 0].groupby(["method", "metric", "active_share", "replicate"])["value"]
+    assert (full.max() == full.min()).all()  # all scores agree where nothing is pruned
+
+
+def test_report_redraws_the_same_from_rows(configured, tmp_path):
+    folder = tmp_path / "simulated_relevance"
+    execute(configured("experiment=simulated_relevance", "budget=smoke"), folder)
+    before = {p.name: p.read_bytes() for p in folder.iterdir()} | {"claims": (tmp_path / "claims.csv").read_bytes()}
+    (folder / "relevance.png").unlink()
+    (tmp_path / "claims.csv").unlink()
+    republish(folder)
+    after = {p.name: p.read_bytes() for p in folder.iterdir()} | {"claims": (tmp_path / "claims.csv").read_bytes()}
+    assert before == after
+
+
+def test_experiments_share_one_table_of_claims(configured, tmp_path):
+    for name in ("simulated_pruning", "simulated_relevance", "simulated_pruning"):
+        execute(configured(f"experiment={name}", "budget=smoke"), tmp_path / name)
+    assert list(pd.read_csv(tmp_path / "claims.csv")["id"]) == ["1a", "1b", "4a", "4b", "4c"]
+
+
+@pytest.mark.parametrize("override", ["chunk=3", "chunk=1000"])
+def test_chunks_change_no_number(configured, tmp_path, override):
+    execute(configured("experiment=simulated_relevance", "budget=smoke"), tmp_path / "a")
+    execute(configured("experiment=simulated_relevance", "budget=smoke", override), tmp_path / "b")
+    a, b = (pd.read_csv(tmp_path / x / "rows.csv") for x in "ab")
+    pd.testing.assert_frame_equal(a, b, rtol=1e-4)

@@ -1,0 +1,186 @@
+"""The loop: its gradient, its randomness, its checkpoints, and how it stops."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from sbnn.checkpoint import Checkpoint
+from sbnn.errors import CheckpointError, Diverged
+from sbnn.layout import Layout
+from sbnn.likelihood import Categorical, Gaussian
+from sbnn.networks import mlp
+from sbnn.optim import SGD, Adam
+from sbnn.posterior import Deterministic, MeanField, initial_means
+from sbnn.prior import GaussianPrior, ScaleMixturePrior, SpikeSlabPrior
+from sbnn.schedule import Training
+from sbnn.streams import Streams
+from sbnn.train import train
+
+PRIORS = {
+    "sBNN": SpikeSlabPrior(0.0, -2.0, 0.5),
+    "BNN": GaussianPrior(0.0),
+    "BbB": ScaleMixturePrior(0.0, -2.0, 0.5),
+    "NN": None,
+}
+TRAINING = Training(epochs=4, batch=20, lr=0.02)
+
+
+def trained(data, seeds, method="sBNN", training=TRAINING, checkpoint=None, extras=None, dropout=False):
+    """Train replicas from scratch; return every number that training moved."""
+    layout, prior = Layout(mlp(5, [6, 3], dropout=dropout).double()), PRIORS[method]
+    streams = Streams(seeds)
+    means = initial_means(layout, streams, 1.0, torch.float64)
+    posterior = Deterministic(means) if prior is None else MeanField(means, 0.05)
+    likelihood = Gaussian(len(seeds), -1.0, learned=True, dtype=torch.float64)
+    train(layout, posterior, prior, likelihood, data, streams, training, extras, checkpoint)
+    return posterior.theta, likelihood.log_variance.detach()
+
+
+def test_gradient_is_autograds_through_the_whole_objective(small_data):
+    """Algorithm 1's closed form against autograd of mean NLL + R/n, sampled weights and all."""
+    layout, prior = Layout(mlp(5, [4]).double()), PRIORS["sBNN"]
+    streams = Streams([1, 2, 3])
+    posterior = MeanField(initial_means(layout, streams, 1.0, torch.float64), 0.1)
+    likelihood = Gaussian(3, -1.0, learned=True, dtype=torch.float64)
+    x, y = small_data.all()
+    eps = streams.normal_(torch.empty_like(posterior.mean))
+
+    theta = posterior.theta.clone().requires_grad_()
+    sigma = torch.nn.functional.softplus(theta[1])
+    weights = theta[0] + sigma * eps
+    objective = likelihood.nll(layout.forward(weights, x), y).sum() + prior.penalty(theta[0], sigma).sum() / 60
+    (expected,) = torch.autograd.grad(objective, theta)
+
+    leaf = posterior.sample(eps).requires_grad_()
+    (grad,) = torch.autograd.grad(likelihood.nll(layout.forward(leaf, x), y).sum(), leaf)
+    torch.testing.assert_close(posterior.gradient(grad, eps, prior, 1 / 60), expected)
+
+
+def test_objective_is_the_papers_divided_by_n(small_data):
+    """Pins the scaling: sum of -log p plus the sum of R, over n. The penalty is summed over weights, not averaged."""
+    likelihood = Gaussian(3, 0.3, learned=False, dtype=torch.float64)
+    outputs, (_, y) = torch.zeros(3, 60, 1, dtype=torch.float64), small_data.all()
+    density = torch.distributions.Normal(outputs, torch.tensor(0.3).double().exp().sqrt())
+    torch.testing.assert_close(likelihood.nll(outputs, y) * 60, -density.log_prob(y).sum((1, 2)))
+    posterior = MeanField(torch.randn(3, 7, dtype=torch.float64), 0.1)
+    each = PRIORS["sBNN"].penalty(posterior.mean, posterior.sigma)
+    torch.testing.assert_close(posterior.penalty(PRIORS["sBNN"]), each.sum(1))
+
+
+@pytest.mark.parametrize("method", PRIORS)
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_replicas_together_equal_replicas_alone(small_data, method, optimizer):
+    training = Training(epochs=4, batch=20, lr=0.01, optimizer=optimizer, samples=2)
+    together = trained(small_data, [11, 12, 13], method, training)
+    for r in range(3):
+        alone = trained(small_data[r : r + 1], [11 + r], method, training)
+        torch.testing.assert_close(alone[0], together[0][:, r : r + 1])
+        torch.testing.assert_close(alone[1], together[1][r : r + 1])
+
+
+@pytest.mark.parametrize("method", PRIORS)
+def test_same_seed_same_bits(small_data, method):
+    first, second = (trained(small_data, [1, 2, 3], method)[0] for _ in range(2))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, trained(small_data, [1, 2, 4], method)[0])
+
+
+class CutOff(Checkpoint):
+    """Saves after every step and pulls the plug after some."""
+
+    def __init__(self, path, after):
+        super().__init__(path, every=0)
+        self.after = after
+
+    def save(self, state):
+        super().save(state)
+        self.after -= 1
+        if self.after == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("after", [1, 4, 11])
+@pytest.mark.parametrize(("method", "optimizer"), [("sBNN", "adam"), ("BbB", "sgd"), ("NN", "adam")])
+def test_resumed_equals_uninterrupted(small_data, tmp_path, method, optimizer, after):
+    training = Training(epochs=4, batch=20, lr=0.01, optimizer=optimizer)
+    dropout = {"2.rate": torch.tensor([0.1, 0.2, 0.3]).double(), "5.rate": torch.full((3,), 0.1).double()}
+    options = {"extras": dropout, "dropout": True} if method == "NN" else {}
+    whole = trained(small_data, [1, 2, 3], method, training, **options)
+    path = tmp_path / "fit.pt"
+    with pytest.raises(KeyboardInterrupt):
+        trained(small_data, [1, 2, 3], method, training, CutOff(path, after), **options)
+    resumed = trained(small_data, [1, 2, 3], method, training, Checkpoint(path), **options)
+    again = trained(small_data, [1, 2, 3], method, training, Checkpoint(path), **options)  # finished: loads, no step
+    for part in range(2):
+        assert torch.equal(whole[part], resumed[part])
+        assert torch.equal(whole[part], again[part])
+
+
+def test_checkpoint_of_another_configuration_is_refused(tmp_path):
+    Checkpoint(tmp_path / "a.pt", fingerprint="one").save({"step": 1})
+    with pytest.raises(CheckpointError, match="another configuration"):
+        Checkpoint(tmp_path / "a.pt", fingerprint="two").load("cpu")
+
+
+def test_corrupt_checkpoint_is_named(tmp_path):
+    (tmp_path / "a.pt").write_bytes(b"half a file")
+    with pytest.raises(CheckpointError, match=r"a\.pt cannot be read"):
+        Checkpoint(tmp_path / "a.pt").load("cpu")
+
+
+def test_divergence_names_step_term_and_cause(small_data):
+    hot = Training(epochs=50, batch=20, lr=1e6, optimizer="sgd", schedule="constant")
+    with pytest.raises(Diverged, match=r"diverged at step \d+ of 150: .*non-finite.*times itself .*lower trainer.lr"):
+        trained(small_data, [1, 2, 3], "sBNN", hot)
+    with pytest.raises(Diverged, match=r"the learning rate is too high .* trainer.lr=1e\+06"):
+        trained(small_data, [1, 2, 3], "NN", hot)
+
+
+@pytest.mark.parametrize("method", PRIORS)
+def test_training_learns(small_data, method):
+    long = Training(epochs=150, batch=20, lr=0.02)
+    theta, log_variance = trained(small_data, [1, 2, 3], method, long)
+    layout = Layout(mlp(5, [6, 3]).double())
+    x, y = small_data.all()
+    assert (Gaussian.error(layout.forward(theta[0], x), y) < 0.35).all()
+    assert (log_variance < -1).all()
+
+
+def test_optimisers_are_torchs():
+    for ours, theirs, lr in ((Adam, torch.optim.Adam, 0.1), (SGD, torch.optim.SGD, 0.05)):
+        mine, other = torch.ones(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64, requires_grad=True)
+        step, reference = ours([mine]), theirs([other], lr=lr, **({"momentum": 0.9} if ours is SGD else {}))
+        for k in range(20):
+            gradient = torch.sin(mine * (k + 1))
+            other.grad = torch.sin(other.detach() * (k + 1))
+            step.step([gradient], lr)
+            reference.step()
+        torch.testing.assert_close(mine, other.detach())
+
+
+def test_categorical_likelihood():
+    outputs, y = torch.randn(2, 7, 3, dtype=torch.float64), torch.randint(0, 3, (2, 7))
+    for r in range(2):
+        expected = torch.nn.functional.cross_entropy(outputs[r], y[r])
+        torch.testing.assert_close(Categorical().nll(outputs, y)[r], expected)
+        assert Categorical.error(outputs, y)[r] == (outputs[r].argmax(1) != y[r]).double().mean()
+
+
+def test_standardisation_guards_constant_columns(small_data):
+    x = small_data.x.clone()
+    x[..., 3] = 0.998  # its float32 mean over 60 rows is not exactly itself
+    scaled, _ = replace(small_data, x=x.float()).standardised(True, True).all()
+    torch.testing.assert_close(scaled.mean(1), torch.zeros(3, 5), atol=1e-5, rtol=0)
+    torch.testing.assert_close(scaled.std(1, correction=0), torch.tensor([1.0, 1, 1, 0, 1]).expand(3, -1))
+
+
+def test_forward_is_the_module_itself():
+    network = mlp(5, [6, 3]).double()
+    layout = Layout(network)
+    x = torch.randn(2, 9, 5, dtype=torch.float64)
+    row = layout.flatten()
+    both = layout.forward(torch.stack([row, row * 2]), x)
+    torch.testing.assert_close(both[0], network(x[0]))
+    torch.testing.assert_close(both[1], layout.load(row * 2)(x[1]))
+    torch.testing.assert_close(layout.forward(row[None], x[:1]), both[:1])
