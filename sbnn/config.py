@@ -18,6 +18,7 @@ CHOICES = {
     "trainer.penalty": ("uniform", "blundell"),
     "data.function": tuple(FUNCTIONS),
     "vary.function": tuple(FUNCTIONS),
+    "vary.target": ("standardised", "raw"),
     "pruning.scope": ("global", "layer"),
     "selection.rule": ("minimum", "one_se"),
 }

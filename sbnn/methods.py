@@ -35,7 +35,7 @@ class Fit:
 
     @torch.no_grad()
     def errors(self, data: ReplicaData, weights: Tensor | None = None) -> Tensor:
-        """Mean squared error (or share of wrong labels) of every replica on its rows, (R,).
+        """Root mean squared error, or share of wrong labels, of every replica on its rows, (R,).
 
         Predictions are those of the posterior mean, or of the given weights (R, M): a pruned copy, say.
         """

@@ -44,9 +44,8 @@ def main() -> None:
             seconds(run, method, cfg, data[:1], features)  # warm up
             together = seconds(run, method, cfg, data, features)
             alone = sum(seconds(run, method, cfg, data[r : r + 1], features) for r in range(options.replicas))
-            print(
-                f"{features:4d} features  {method:6s} {alone:6.2f} s alone  {together:6.2f} s together  {alone / together:5.1f} x"
-            )
+            times = f"{alone:6.2f} s alone  {together:6.2f} s together  {alone / together:5.1f} x"
+            print(f"{features:4d} features  {method:6s} {times}")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,6 @@ def configured(tmp_path):
 def small_data():
     """Three replicas of one noisy regression on five features."""
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(1, 60, 5, generator=generator, dtype=torch.float64)
-    y = x[..., :2].sum(-1, keepdim=True) + 0.1 * torch.randn(1, 60, 1, generator=generator, dtype=torch.float64)
-    return ReplicaData(x, y, torch.zeros(3, dtype=torch.long), torch.arange(60).expand(3, -1)).standardised(True, True)
+    x = torch.randn(60, 5, generator=generator, dtype=torch.float64)
+    y = x[..., :2].sum(-1, keepdim=True) + 0.1 * torch.randn(60, 1, generator=generator, dtype=torch.float64)
+    return ReplicaData.of(x, y, replicas=3).standardised(inputs=True, target=True)

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -50,8 +51,7 @@ def test_smoke(configured, tmp_path, name):
     assert list(rows.columns) == [*COLUMNS, *expected["own"]]
     assert (rows["experiment"] == name).all()
     assert set(rows["metric"]) == METRICS[name]
-    assert rows["value"].notna().all()
-    assert rows["value"].abs().max() < 1e3
+    assert np.isfinite(rows["value"]).all()
     assert rows[rows.metric.isin(IN_UNIT_INTERVAL)]["value"].between(0, 1).all()
     assert set(rows["replicate"]) == {0, 1}
     assert not rows.duplicated([c for c in rows.columns if c != "value"]).any()

@@ -24,6 +24,12 @@ class ReplicaData:
     y_shift: Tensor | None = None  # (R, 1, out)
     y_scale: Tensor | None = None
 
+    @classmethod
+    def of(cls, x: Tensor, y: Tensor, replicas: int = 1) -> "ReplicaData":
+        """All rows of one dataset, x (n, ...) and y (n, out), for every replica."""
+        rows = torch.arange(len(x), device=x.device).expand(replicas, -1)
+        return cls(x[None], y[None], torch.zeros(replicas, dtype=torch.long, device=x.device), rows)
+
     def __len__(self) -> int:
         return len(self.source)
 

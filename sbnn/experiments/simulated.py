@@ -19,15 +19,23 @@ def crossed(cfg: DictConfig, settings: Sequence[Settings]) -> list[Settings]:
 
 
 def replicas(
-    run: Run, cfg: DictConfig, draw: Callable[[Settings, int], Simulated], settings: list[Settings], train_share: float
+    run: Run,
+    draw: Callable[[Settings, int], Simulated],
+    settings: list[Settings],
+    train_rows: int,
+    standardise: bool = True,
 ) -> tuple[Simulated, ReplicaData, ReplicaData]:
     """One replica per setting: the datasets, the training rows (target standardised) and the other rows."""
     datasets = Simulated.stack([draw(s, run.seed) for s in settings]).to(run.device, run.dtype)
-    n, cut = cfg.data.observations, round(cfg.data.observations * train_share)
-    index = torch.arange(n, device=run.device).expand(len(settings), -1)
+    index = torch.arange(datasets.x.shape[1], device=run.device).expand(len(settings), -1)
     source = torch.arange(len(settings), device=run.device)
-    data = ReplicaData(datasets.x, datasets.y, source, index[:, :cut]).standardised(inputs=False, target=True)
-    return datasets, data, data.at(index[:, cut:])
+    data = ReplicaData(datasets.x, datasets.y, source, index[:, :train_rows])
+    data = data.standardised(inputs=False, target=standardise)
+    return datasets, data, data.at(index[:, train_rows:])
+
+
+def train_rows(cfg: DictConfig) -> int:
+    return round(cfg.data.observations * cfg.data.train_share)
 
 
 def seeds(run: Run, method: str, settings: list[Settings]) -> list[int]:

@@ -19,23 +19,26 @@ def check(cfg: DictConfig) -> None:
 
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
-    features = cfg.data.features
-    settings = crossed(cfg, [{"alpha": a, "f": f} for f in cfg.vary.function for a in cfg.vary.alpha])
-    datasets, data, _ = replicas(
-        run,
-        cfg,
-        lambda s, seed: ramp(cfg.data.observations, features, s["alpha"], s["f"], 1.0, seed, *s.values()),
-        settings,
-        train_share=1.0,
-    )
-    model = fit(run, "sBNN", mlp(features, cfg.network.hidden), data, cfg, seeds(run, "sBNN", settings), "sBNN")
-    relevance = phi(psi(model.layout, model.inclusion()))  # (R, D)
-
+    """Both recipes train on the same datasets; only the scale of the target that the network sees differs."""
+    n, features = cfg.data.observations, cfg.data.features
+    cells = [{"alpha": a, "f": f} for f in cfg.vary.function for a in cfg.vary.alpha]
     rows = Rows(cfg.name, "ramp")
-    rows.add(settings, "correlation", correlation(relevance, datasets.beta), method="sBNN")
-    rows.add(settings, "train_mse", model.errors(data).square(), method="sBNN")
-    for j in range(features):
-        rows.add([{**s, "feature": j + 1} for s in settings], "phi", relevance[:, j], method="sBNN")
+    for target in cfg.vary.target:
+        settings = crossed(cfg, [{"recipe": target, **cell} for cell in cells])
+        datasets, data, _ = replicas(
+            run,
+            lambda s, seed: ramp(n, features, s["alpha"], s["f"], 1.0, seed, s["alpha"], s["f"], s["replicate"]),
+            settings,
+            n,
+            standardise=target == "standardised",
+        )
+        network = mlp(features, cfg.network.hidden)
+        model = fit(run, "sBNN", network, data, cfg, seeds(run, "sBNN", settings), f"sBNN, {target} y")
+        relevance = phi(psi(model.layout, model.inclusion()))  # (R, D)
+        rows.add(settings, "correlation", correlation(relevance, datasets.beta), method="sBNN")
+        rows.add(settings, "train_mse", model.errors(data).square(), method="sBNN")
+        for j in range(features):
+            rows.add([{**s, "feature": j + 1} for s in settings], "phi", relevance[:, j], method="sBNN")
     return rows.table()
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from sbnn.data.simulated import ramp
-from sbnn.experiments.simulated import crossed, replicas, seeds
+from sbnn.experiments.simulated import crossed, replicas, seeds, train_rows
 from sbnn.methods import fit
 from sbnn.networks import mlp
 from sbnn.pruning import Pruning, droprate_curve
@@ -25,10 +25,9 @@ def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
     )
     _, data, test = replicas(
         run,
-        cfg,
         lambda s, seed: ramp(d.observations, d.features, d.alpha, d.function, s["active_share"], seed, *s.values()),
         settings,
-        d.train_share,
+        train_rows(cfg),
     )
     rows = Rows(cfg.name, "ramp")
     for method, scores in SCORES.items():

@@ -19,9 +19,8 @@ def check(cfg: DictConfig) -> None:
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
     settings = crossed(cfg, [{"alpha": alpha} for alpha in cfg.vary.alpha])
-    datasets, data, _ = replicas(
-        run, cfg, lambda s, seed: pair(cfg.data.observations, s["alpha"], seed, *s.values()), settings, train_share=1.0
-    )
+    n = cfg.data.observations
+    datasets, data, _ = replicas(run, lambda s, seed: pair(n, s["alpha"], seed, *s.values()), settings, n)
     model = fit(run, "sBNN", mlp(2, cfg.network.hidden), data, cfg, seeds(run, "sBNN", settings), "sBNN")
     relevance = psi(model.layout, model.inclusion())
 

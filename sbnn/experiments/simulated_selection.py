@@ -10,7 +10,7 @@ from sbnn.config import check_positive
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.simulated import Simulated, ramp
 from sbnn.errors import ConfigError
-from sbnn.experiments.simulated import Settings, crossed, replicas, seeds
+from sbnn.experiments.simulated import Settings, crossed, replicas, seeds, train_rows
 from sbnn.methods import Fit, fit
 from sbnn.networks import mlp
 from sbnn.relevance import best_share, cross_validated_errors, psi, select_top
@@ -23,7 +23,7 @@ def check(cfg: DictConfig) -> None:
     check_positive(cfg, "vary.alpha")
     if cfg.selection.folds < 2:
         raise ConfigError(f"selection.folds={cfg.selection.folds} must be at least 2.")
-    rows = round(cfg.data.observations * cfg.data.train_share)
+    rows = train_rows(cfg)
     for trainer in (cfg.trainer, {**cfg.trainer, **cfg.selection.refit}):
         Plan(Training(**trainer), None, rows - rows // cfg.selection.folds)  # refuses a batch larger than a fold
 
@@ -57,7 +57,7 @@ class Group:
         def draw(s: Settings, seed: int) -> Simulated:
             return ramp(d.observations, self.features, s["alpha"], d.function, s["active_share"], seed, *s.values())
 
-        self.datasets, self.data, self.test = replicas(run, cfg, draw, self.settings, d.train_share)
+        self.datasets, self.data, self.test = replicas(run, draw, self.settings, train_rows(cfg))
 
     def fit(self, method: str, data: ReplicaData, label: str, settings: list[Settings] | None = None, **options) -> Fit:
         network = mlp(self.features, self.cfg.network.hidden, dropout=method == "NN_Dr")

@@ -29,7 +29,7 @@ def follows_influence(psi: str, sign: int) -> Callable[[pd.DataFrame], Finding]:
 
 
 def correlations(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows.metric == "correlation"]
+    return rows[(rows.metric == "correlation") & (rows.recipe == "standardised")]
 
 
 def every_cell_correlates(rows: pd.DataFrame) -> Finding:
@@ -52,11 +52,16 @@ def linear_is_steadier(rows: pd.DataFrame) -> Finding:
 
 
 def skewness_flips(rows: pd.DataFrame) -> Finding:
+    """Judged on the raw target: standardising y removes what alpha does, for the noise is negligible throughout."""
     phis = rows[(rows.metric == "phi") & (rows.f == "nonlinear")]
-    skew = phis.groupby(["alpha", "replicate"])["value"].skew().groupby("alpha").agg(["mean", "sem"])
-    small, large = skew.iloc[0], skew.iloc[-1]
-    ours = f"skewness {small['mean']:+.2f} at alpha = {skew.index[0]:g}, {large['mean']:+.2f} at {skew.index[-1]:g}"
-    return Finding(ours, max(small["sem"], large["sem"]), [small["mean"] < 0, large["mean"] > 0])
+    skews = phis.groupby(["recipe", "alpha", "replicate"])["value"].skew().groupby(["recipe", "alpha"])
+    ends = {recipe: g.droplevel("recipe").iloc[[0, -1]] for recipe, g in skews.agg(["mean", "sem"]).groupby("recipe")}
+    ours = "; ".join(
+        f"{recipe} y: skewness {' to '.join(f'{m:+.2f}' for m in g['mean'])}" for recipe, g in sorted(ends.items())
+    )
+    small, large = ends["raw"].iloc[0], ends["raw"].iloc[1]
+    holds = [small["mean"] + 2 * small["sem"] < 0, large["mean"] - 2 * large["sem"] > 0]
+    return Finding(ours, max(small["sem"], large["sem"]), holds)
 
 
 # Experiment 3
@@ -196,7 +201,7 @@ CLAIMS = [
         "simulated_correlation",
         "density of phi is left-skewed at small alpha, right-skewed at large",
         "left, right",
-        "mean skewness < 0 at the smallest alpha and > 0 at the largest (non-linear f)",
+        "mean skewness < 0 at the smallest alpha and > 0 at the largest, by 2 s.e. (non-linear f, raw y)",
         skewness_flips,
     ),
     Claim(

@@ -1,5 +1,7 @@
 """Tables and figures of Experiments 1 to 4, from their rows alone."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -9,6 +11,7 @@ from sbnn.report.style import COLOURS, line, panels
 
 Drawn = tuple[dict[str, pd.DataFrame], dict[str, Figure]]
 
+GRID = np.linspace(0, 1, 200)
 RIVALS = ["LM", "NN", "BNN", "NN_Dr"]
 F = {"linear": "f(x) = x", "nonlinear": "f(x) = exp|x| − 2x + sin 2πx"}
 
@@ -38,32 +41,33 @@ def relevance(rows: pd.DataFrame) -> Drawn:
 def correlation(rows: pd.DataFrame) -> Drawn:
     """Experiment 2: correlation of phi and beta by alpha and f; densities of phi at the two ends of alpha."""
     found = rows[rows.metric == "correlation"]
-    table = mean_and_error(found, ["f", "alpha"])
-    table["sd"] = found.groupby(["f", "alpha"])["value"].std().to_numpy()
-    functions = [f for f in F if f in set(found.f)]
-    boxes, axes = panels(len(functions), sharey=True)
-    for ax, f, colour in zip(axes, functions, (COLOURS[4], COLOURS[0]), strict=False):
-        groups = [(alpha, g["value"]) for alpha, g in found[found.f == f].groupby("alpha")]
+    table = mean_and_error(found, ["recipe", "f", "alpha"])
+    table["sd"] = found.groupby(["recipe", "f", "alpha"])["value"].std().to_numpy()
+    functions, recipes = [f for f in F if f in set(found.f)], sorted(found.recipe.unique(), reverse=True)
+    boxes, axes = panels(len(functions), len(recipes), sharey=True, sharex=True)
+    densities, more = panels(len(functions), len(recipes), sharey="row", sharex=True)
+    for ax, below, (recipe, f) in zip(axes, more, itertools.product(recipes, functions), strict=True):
+        groups = [(alpha, g["value"]) for alpha, g in found[(found.f == f) & (found.recipe == recipe)].groupby("alpha")]
         ax.boxplot(
             [values for _, values in groups], tick_labels=[f"{alpha:g}" for alpha, _ in groups], patch_artist=True,
-            boxprops={"facecolor": colour, "alpha": 0.5}, medianprops={"color": "black"},
+            boxprops={"facecolor": COLOURS[functions.index(f) * 4], "alpha": 0.5}, medianprops={"color": "black"},
         )  # fmt: skip
         ax.axhspan(0.90, 0.95, color="#999999", alpha=0.25, lw=0, label="the paper's range")
-        ax.set(title=F[f], xlabel=r"$\alpha$  ($\beta_j = j/\alpha$)")
-    axes[0].set_ylabel(r"correlation of $\phi$ and $\beta$")
+        phis = rows[(rows.metric == "phi") & (rows.f == f) & (rows.recipe == recipe)]
+        for alpha, colour, dash in zip((phis.alpha.min(), phis.alpha.max()), COLOURS[::4], ("-", "--"), strict=False):
+            values = phis[phis.alpha == alpha]["value"].to_numpy()
+            below.plot(GRID, density(values, GRID), dash, color=colour, label=rf"$\alpha$ = {alpha:g}")
+        for title in (ax, below):
+            title.set_title(f"{F[f]}, {recipe} y", fontsize=9)
+    for lower, (ax, below) in enumerate(zip(axes, more, strict=True)):
+        last = lower >= len(axes) - len(functions)
+        ax.set(xlabel=r"$\alpha$  ($\beta_j = j/\alpha$)" if last else None)
+        below.set(xlabel=r"relevance $\phi$" if last else None, ylim=(0, None))
+        if lower % len(functions) == 0:
+            ax.set_ylabel(r"correlation of $\phi$ and $\beta$")
+            below.set_ylabel("density")
     axes[0].legend(loc="lower left")
-
-    phis = rows[rows.metric == "phi"]
-    ends = [phis.alpha.min(), phis.alpha.max()]
-    densities, axes = panels(len(functions), sharey=True)
-    for ax, f in zip(axes, functions, strict=False):
-        for alpha, colour, dash in zip(ends, (COLOURS[4], COLOURS[0]), ("-", "--"), strict=True):
-            values = phis[(phis.f == f) & (phis.alpha == alpha)]["value"]
-            grid = np.linspace(0, 1, 200)
-            ax.plot(grid, density(values.to_numpy(), grid), dash, color=colour, label=rf"$\alpha$ = {alpha:g}")
-        ax.set(title=F[f], xlabel=r"relevance $\phi$", ylim=(0, None))
-    axes[0].set_ylabel("density")
-    axes[0].legend()
+    more[0].legend()
     return {"correlation": table}, {"correlation": boxes, "phi_density": densities}
 
 
