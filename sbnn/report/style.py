@@ -22,7 +22,7 @@ LOOKS = {
     "BbB": ("#56B4E9", "P"),
 }
 COLOURS = [colour for colour, _ in LOOKS.values()]
-RC = {
+plt.rcParams |= {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "font.size": 9,
@@ -42,10 +42,9 @@ def panels(
     columns: int, rows: int = 1, width: float = 3.3, height: float = 2.7, **options
 ) -> tuple[Figure, list[Axes]]:
     """A figure of equal panels as a flat list."""
-    with plt.rc_context(RC):
-        figure, axes = plt.subplots(
-            rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained", **options
-        )
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained", **options
+    )
     return figure, list(axes.flat)
 
 
@@ -57,6 +56,5 @@ def line(axes: Axes, summary: pd.DataFrame, x: str, look: str, label: str, **opt
 
 
 def save(figure: Figure, path: Path) -> None:
-    with plt.rc_context(RC):
-        figure.savefig(path)
+    figure.savefig(path)
     plt.close(figure)
