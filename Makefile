@@ -10,7 +10,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint reproduce reproduce-all benchmark clean
+.PHONY: help setup test lint reproduce reproduce-all readme benchmark clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -38,6 +38,9 @@ reproduce-all: setup  ## run every experiment, with tables and figures
 	  echo "== $$experiment ($(BUDGET))"; \
 	  $(BIN)/sbnn-run experiment=$$experiment budget=$(BUDGET) $(ARGS) || exit 1; \
 	done
+
+readme: setup  ## write README's table of claims anew from results/claims.csv
+	$(BIN)/python scripts/update_readme.py
 
 benchmark: setup  ## time replicas trained together against one after another
 	$(BIN)/python scripts/benchmark_replicas.py

@@ -1,7 +1,10 @@
 """The two commands: `sbnn-run` trains an experiment and reports it, `sbnn-report` reports it again."""
 
+import math
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import hydra
@@ -20,6 +23,7 @@ from sbnn.run import Run
 def _run(cfg: DictConfig) -> float:
     with one_sentence_errors():
         return execute(cfg, output_folder(), judged=not sweeping())
+    return math.nan  # a failed job of a sweep; the others go on
 
 
 def execute(cfg: DictConfig, output: Path, judged: bool = True) -> float:
@@ -51,19 +55,19 @@ def sweeping() -> bool:
     return HydraConfig.get().mode == RunMode.MULTIRUN
 
 
-class one_sentence_errors:
-    """What the user can mend ends in one sentence and exit code 2; anything else keeps its traceback."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind, error, trace) -> None:
-        if isinstance(error, SbnnError):
-            complain(error)
+@contextmanager
+def one_sentence_errors() -> Iterator[None]:
+    """What the user can mend ends in one sentence, and outside a sweep in exit code 2; all else keeps its traceback."""
+    try:
+        yield
+    except SbnnError as error:
+        complain(error)
+        if not sweeping():
+            sys.exit(2)
 
 
 def complain(error: SbnnError) -> None:
     print(f"sbnn: {error}", file=sys.stderr)
-    sys.exit(2)
 
 
 def check_experiment_named() -> None:
@@ -72,8 +76,9 @@ def check_experiment_named() -> None:
     for argument in sys.argv[1:]:
         key, _, value = argument.partition("=")
         for name in value.split(",") if key == "experiment" else ():
-            if name not in known:
+            if name not in known and not name.startswith("glob("):
                 complain(ConfigError(f"experiment={name} is unknown; choose one of {', '.join(known)}."))
+                sys.exit(2)
 
 
 def run() -> None:

@@ -1,5 +1,6 @@
-"""From yaml to checked values. Every complaint about the configuration is raised here, before training."""
+"""From yaml to checked values: every complaint about the configuration is raised here, before training."""
 
+import math
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -11,6 +12,7 @@ PACKAGE = Path(__file__).parent
 # In a wheel the configuration travels inside the package; in a checkout it is the top-level folder.
 CONF = PACKAGE / "conf" if (PACKAGE / "conf").is_dir() else PACKAGE.parent / "conf"
 
+# What each key may hold. A key whose default is a list takes a list of such values, never an empty one.
 CHOICES = {
     "dtype": ("float32", "float64"),
     "trainer.optimizer": ("adam", "sgd"),
@@ -22,18 +24,39 @@ CHOICES = {
     "pruning.scope": ("global", "layer"),
     "selection.rule": ("minimum", "one_se"),
 }
-POSITIVE = (
-    "chunk", "checkpoint_seconds", "init.mean_scale", "init.sigma", "network.hidden",
-    "trainer.epochs", "trainer.batch", "trainer.lr", "trainer.samples", "trainer.temperature",
-    "data.observations", "data.replicates", "data.features", "data.alpha", "vary.features",
-)  # fmt: skip
-INTERVALS = {
+FLAGS = ("progress", "resume", "likelihood.learned", "pruning.biases")
+WHOLE_NUMBERS = {
+    "seed": "[0, inf)",
+    "threads": "[1, inf)",
+    "chunk": "[1, inf)",
+    "network.hidden": "[1, inf)",
+    "trainer.epochs": "[1, inf)",
+    "trainer.batch": "[1, inf)",
+    "trainer.samples": "[1, inf)",
+    "data.observations": "[2, inf)",
+    "data.replicates": "[1, inf)",
+    "data.features": "[1, inf)",
+    "vary.features": "[1, inf)",
+    "selection.folds": "[2, inf)",
+}
+NUMBERS = {
+    "checkpoint_seconds": "(0, inf)",
     "prior.pi": "(0, 1)",
+    "prior.log_tau1": "(-50, 50)",
+    "prior.log_tau0": "(-50, 50)",
+    "init.mean_scale": "(0, inf)",
+    "init.sigma": "(0, inf)",
+    "likelihood.log_variance": "(-50, 50)",
+    "trainer.lr": "(0, inf)",
     "trainer.momentum": "[0, 1)",
+    "trainer.temperature": "(0, inf)",
     "trainer.warmup": "[0, 1]",
+    "trainer.anneal_from": "(-50, 50)",
     "trainer.anneal_share": "[0, 1]",
     "data.train_share": "(0, 1)",
+    "data.alpha": "(0, inf)",
     "data.active_share": "[0, 1]",
+    "vary.alpha": "[0, inf)",
     "vary.active_share": "[0, 1]",
     "selection.keep_share": "(0, 1]",
     "selection.thresholds": "(0, 1]",
@@ -41,6 +64,12 @@ INTERVALS = {
     "dropout.validation_share": "(0, 1)",
     "droprates": "[0, 1)",
 }
+LISTS = (
+    "network.hidden", "vary.alpha", "vary.features", "vary.active_share", "vary.function", "vary.target",
+    "selection.thresholds", "dropout.rates", "droprates",
+)  # fmt: skip
+RISING = ("selection.thresholds", "droprates")
+OPTIONAL = ("threads", "trainer.anneal_from")
 
 
 def by_budget(table: DictConfig, *, _root_: DictConfig) -> object:
@@ -61,45 +90,54 @@ def check(cfg: DictConfig) -> None:
     OmegaConf.resolve(cfg)
     if cfg.name is None:
         raise ConfigError(f"No experiment was chosen; add experiment=NAME with one of {', '.join(experiments())}.")
+    if not isinstance(cfg.results_dir, str):
+        raise ConfigError(f"results_dir={cfg.results_dir} must be the path of a folder.")
     for key, allowed in CHOICES.items():
         for value in values(cfg, key):
             if value not in allowed:
                 raise ConfigError(f"{key}={value} is unknown; choose one of {', '.join(allowed)}.")
-    check_positive(cfg, *POSITIVE)
-    for key, interval in INTERVALS.items():
-        check_interval(cfg, key, interval)
-    prior, start = cfg.prior, cfg.trainer.anneal_from
-    if prior.log_tau0 >= prior.log_tau1:
+    for key in FLAGS:
+        for value in values(cfg, key):
+            if not isinstance(value, bool):
+                raise ConfigError(f"{key}={value} must be true or false.")
+    for key, interval in WHOLE_NUMBERS.items():
+        check_numbers(cfg, key, interval, int)
+    for key, interval in NUMBERS.items():
+        check_numbers(cfg, key, interval)
+    for key in RISING:
+        if any(b <= a for a, b in zip(values(cfg, key), values(cfg, key)[1:], strict=False)):
+            raise ConfigError(f"{key}={list(values(cfg, key))} must rise from value to value.")
+    if cfg.droprates[0] != 0:
         raise ConfigError(
-            f"prior.log_tau0={prior.log_tau0} (spike) must be below prior.log_tau1={prior.log_tau1} (slab)."
+            f"droprates={list(cfg.droprates)} must begin with 0, the full network that others compare to."
         )
-    if start is not None and start >= prior.log_tau1:
-        raise ConfigError(f"trainer.anneal_from={start} must be below prior.log_tau1={prior.log_tau1} (slab).")
+    slab, spike, start = cfg.prior.log_tau1, cfg.prior.log_tau0, cfg.trainer.anneal_from
+    if spike >= slab:
+        raise ConfigError(f"prior.log_tau0={spike} (spike) must be below prior.log_tau1={slab} (slab).")
+    if start is not None and not spike <= start < slab:
+        raise ConfigError(
+            f"trainer.anneal_from={start} must lie between prior.log_tau0={spike} and prior.log_tau1={slab}."
+        )
 
 
-def check_positive(cfg: DictConfig, *keys: str) -> None:
-    for key in keys:
-        for value in numbers(cfg, key):
-            if not value > 0:
-                raise ConfigError(f"{key}={value} must be greater than zero.")
-
-
-def check_interval(cfg: DictConfig, key: str, interval: str) -> None:
-    """Every value of a key lies between 0 and 1, ends included where the bracket is square."""
-    for value in numbers(cfg, key):
-        inside = 0 < value < 1 or (value == 0 and interval[0] == "[") or (value == 1 and interval[-1] == "]")
-        if not inside:
-            raise ConfigError(f"{key}={value} must lie in {interval}.")
+def check_numbers(cfg: DictConfig, key: str, interval: str, kind: type = float) -> None:
+    """Every value of a key is a number (a whole one, if kind is int) in an interval such as `[0, 1)`."""
+    low, high = (float(end) for end in interval[1:-1].split(","))
+    accepted, article = ((int,), "a whole number") if kind is int else ((int, float), "a number")
+    for value in values(cfg, key):
+        fits = isinstance(value, accepted) and not isinstance(value, bool) and math.isfinite(value)
+        if fits:
+            above = value >= low if interval[0] == "[" else value > low
+            fits = above and (value <= high if interval[-1] == "]" else value < high)
+        if not fits:
+            raise ConfigError(f"{key}={value} must be {article} in {interval}.")
 
 
 def values(cfg: DictConfig, key: str) -> list:
-    """The value of a key as a list."""
+    """The value of a key as a list, whether it holds one or many; empty where it may be and is left out."""
     value = OmegaConf.select(cfg, key)
-    return list(value) if OmegaConf.is_list(value) else [value]
-
-
-def numbers(cfg: DictConfig, key: str) -> list[float]:
-    for value in values(cfg, key):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ConfigError(f"{key}={value} must be a number.")
-    return values(cfg, key)
+    if key in LISTS:
+        if not OmegaConf.is_list(value) or len(value) == 0:
+            raise ConfigError(f"{key}={value} must be a list of at least one value.")
+        return list(value)
+    return [] if value is None and key in OPTIONAL else [value]

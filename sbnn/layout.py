@@ -22,6 +22,9 @@ class Layout:
         self.size = sum(self.sizes)
         sizes = torch.tensor(self.sizes)
         self.owner = torch.arange(len(sizes)).repeat_interleave(sizes)  # (M,)
+        modules = list(dict.fromkeys(name.rpartition(".")[0] for name in self.names))
+        numbers = torch.tensor([modules.index(name.rpartition(".")[0]) for name in self.names])
+        self.module = numbers[self.owner]  # (M,), a weight and its bias share one
         self.is_bias = torch.tensor([len(s) < 2 for s in self.shapes])[self.owner]  # (M,)
 
     @property

@@ -2,7 +2,6 @@
 
 import math
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -12,18 +11,20 @@ class Gaussian:
 
     error_name = "rmse"
 
-    def __init__(self, replicas: int, log_variance: float, learned: bool, device=None, dtype=None):
+    def __init__(self, log_variance: Tensor, learned: bool):
         self.learned = learned
-        self.log_variance = torch.full((replicas,), log_variance, device=device, dtype=dtype)
-        self.log_variance.requires_grad_(learned)
+        self.log_variance = log_variance.requires_grad_(learned)  # (R,)
+
+    def take(self, replicas: Tensor) -> "Gaussian":
+        return Gaussian(self.log_variance.detach()[replicas], self.learned)
 
     def parameters(self) -> list[Tensor]:
         return [self.log_variance] if self.learned else []
 
     def nll(self, outputs: Tensor, y: Tensor) -> Tensor:
         """(R,): mean over the batch of -log N(y; f, v), constant included."""
-        misfit = (outputs - y).square().mean(dim=(1, 2)) * (-self.log_variance).exp()  # (R,)
-        return 0.5 * (misfit + self.log_variance + math.log(2 * math.pi))
+        misfit = (outputs - y).square().sum(2).mean(1) * (-self.log_variance).exp()  # (R,)
+        return 0.5 * (misfit + outputs.shape[2] * (self.log_variance + math.log(2 * math.pi)))
 
     @staticmethod
     def error(outputs: Tensor, y: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """The method and its rivals by the paper's names: what each puts into the one training loop."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from omegaconf import DictConfig
@@ -32,6 +32,11 @@ class Fit:
     def inclusion(self) -> Tensor:
         """Every weight's posterior inclusion probability, (R, M)."""
         return self.prior.inclusion(self.posterior.second_moment)
+
+    def take(self, replicas: Tensor) -> "Fit":
+        """Some of the replicas, in the given order, repeats allowed."""
+        posterior = type(self.posterior)(self.posterior.theta[:, replicas])
+        return replace(self, posterior=posterior, likelihood=self.likelihood.take(replicas))
 
     @torch.no_grad()
     def errors(self, data: ReplicaData, weights: Tensor | None = None) -> Tensor:
@@ -65,36 +70,37 @@ def fit(
     cfg: DictConfig,
     seeds: list[int],
     name: str,
-    start: Tensor | None = None,
+    start: Fit | None = None,
     dropout: Tensor | None = None,
 ) -> Fit:
     """Train every replica of `data` and return them as one fit.
 
-    Replicas go through the loop `chunk` at a time, which keeps them in cache and changes no number.
-    `start` (2, R, M) begins at another fit's theta; `dropout` (R,) gives each replica its rate.
+    Replicas go through the loop `chunk` at a time, which keeps them in cache and changes no number (but for
+    dropout, whose masks come from one stream a chunk). `start` begins where another fit of as many replicas
+    ended; `dropout` (R,) gives each replica its rate.
     """
     layout, prior, training = Layout(network.to(run.device, run.dtype)), prior_of(method, cfg), Training(**cfg.trainer)
-    rates = {k: dropout for k, _ in network.named_buffers() if dropout is not None}
-    thetas, variances = [], []
+    rates = {name: dropout for name, _ in network.named_buffers() if name.endswith("rate")}
     parts = chunks(len(data), cfg.chunk)
     bar = run.bar(f"{name}, {len(data)} replicas", len(parts) * Plan(training, prior, data.size).steps)
+    thetas, variances = [], []
     for number, part in enumerate(parts):
         streams = Streams(seeds[part], run.device)
         means = initial_means(layout, streams, cfg.init.mean_scale, run.dtype)
-        posterior = Deterministic(means) if prior is None else MeanField(means, cfg.init.sigma)
+        posterior = Deterministic(means[None]) if prior is None else MeanField.around(means, cfg.init.sigma)
+        log_variance = torch.full_like(means[:, 0], cfg.likelihood.log_variance)
         if start is not None:
-            posterior.theta = start[:, part].clone()
-        noise = cfg.likelihood
-        likelihood = Gaussian(len(streams), noise.log_variance, noise.learned, run.device, run.dtype)
-        train(
-            layout, posterior, prior, likelihood, data[part], streams, training,
-            {k: v[part] for k, v in rates.items()}, run.checkpoint(f"{name}-{number}"), bar,
-        )  # fmt: skip
+            posterior.theta.copy_(start.posterior.theta[:, part])
+            log_variance.copy_(start.likelihood.log_variance[part])
+        likelihood = Gaussian(log_variance, cfg.likelihood.learned)
+        extras = {name: rate[part] for name, rate in rates.items()}
+        checkpoint = run.checkpoint(f"{name}-{number}")
+        train(layout, posterior, prior, likelihood, data[part], streams, training, extras, checkpoint, bar)
         thetas.append(posterior.theta)
-        variances.append(likelihood.log_variance.detach())
+        variances.append(log_variance.detach())
     bar.close()
-    posterior.theta, likelihood.log_variance = torch.cat(thetas, 1), torch.cat(variances)
-    return Fit(layout, posterior, prior, likelihood, cfg.chunk)
+    trained = Gaussian(torch.cat(variances), cfg.likelihood.learned)
+    return Fit(layout, type(posterior)(torch.cat(thetas, 1)), prior, trained, cfg.chunk)
 
 
 def chunks(total: int, size: int) -> list[slice]:

@@ -22,9 +22,13 @@ def initial_means(layout: Layout, streams: Streams, scale: float, dtype: torch.d
 class MeanField:
     """q(w) = N(m, sigma^2), sigma = softplus(rho), for every weight; theta = (m, rho)."""
 
-    def __init__(self, means: Tensor, sigma: float):
-        rho = torch.full_like(means, math.log(math.expm1(sigma)))
-        self.theta = torch.stack([means, rho])  # (2, R, M)
+    def __init__(self, theta: Tensor):
+        self.theta = theta  # (2, R, M)
+
+    @classmethod
+    def around(cls, means: Tensor, sigma: float) -> "MeanField":
+        """Every weight at its mean (R, M), all with the same standard deviation."""
+        return cls(torch.stack([means, torch.full_like(means, math.log(math.expm1(sigma)))]))
 
     @property
     def mean(self) -> Tensor:
@@ -64,14 +68,16 @@ class MeanField:
             return self.second_moment
         if name == "snr":
             return self.mean.abs() / self.sigma
-        return self.mean.abs()
+        if name == "magnitude":
+            return self.mean.abs()
+        raise ValueError(f"Unknown score {name!r}; choose one of {', '.join(SCORES)}.")
 
 
 class Deterministic:
     """A point estimate: the baselines NN and NN_Dr. It has no spread, no noise and no penalty."""
 
-    def __init__(self, means: Tensor):
-        self.theta = means.unsqueeze(0)  # (1, R, M)
+    def __init__(self, theta: Tensor):
+        self.theta = theta  # (1, R, M)
 
     @property
     def mean(self) -> Tensor:

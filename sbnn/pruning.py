@@ -14,7 +14,7 @@ from sbnn.methods import Fit
 class Pruning:
     """Which weights compete: the `pruning` node of the configuration."""
 
-    scope: str = "global"  # one ranking over all layers together, or `layer`: the same droprate in each
+    scope: str = "global"  # one ranking over all layers together, or `layer`: the same droprate in each module
     biases: bool = True  # biases are ranked and counted, or left alone and not counted
 
 
@@ -26,7 +26,7 @@ def prune_mask(scores: Tensor, layout: Layout, droprate: float, pruning: Pruning
     if pruning.scope == "global":
         groups = [prunable]
     else:
-        groups = [prunable & (layout.owner == i) for i in range(len(layout.names))]
+        groups = [prunable & (layout.module == i) for i in range(int(layout.module.max()) + 1)]
     keep = torch.ones_like(scores, dtype=torch.bool)
     for group in groups:
         columns = group.nonzero().squeeze(1).to(scores.device)

@@ -1,16 +1,13 @@
 """From weights to features: path relevance psi, its scaled form phi, and what to select by it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from sbnn.data.replicas import ReplicaData
 from sbnn.layout import Layout
-
-if TYPE_CHECKING:
-    from sbnn.methods import Fit
+from sbnn.methods import Fit
 
 
 def psi(layout: Layout, inclusion: Tensor) -> Tensor:
@@ -32,16 +29,18 @@ def phi(relevance: Tensor) -> Tensor:
 
 
 def select_top(relevance: Tensor, share: float | Tensor) -> Tensor:
-    """Z-hat, (R, D) bool: the `share` (a number, or one per replica) of features with the highest relevance."""
-    features = relevance.shape[-1]
+    """Z-hat, (R, D) bool: the `share` (a number, or one per replica) of features with the highest relevance.
+
+    At least one feature is kept.
+    """
     share = torch.as_tensor(share, dtype=torch.float64, device=relevance.device).expand(len(relevance))
-    kept = (share * features).round().long().unsqueeze(-1)  # (R, 1)
+    kept = (share * relevance.shape[-1]).round().clamp(min=1).unsqueeze(-1)  # (R, 1)
     rank = relevance.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
     return rank < kept
 
 
 def cross_validated_errors(
-    train: Callable[[ReplicaData, str, Tensor | None], "Fit"], data: ReplicaData, folds: int, shares: list[float]
+    train: Callable[[ReplicaData, str, Fit | None], Fit], data: ReplicaData, folds: int, shares: list[float]
 ) -> Tensor:
     """Held-out mean squared error of every dataset, fold and share of features kept, (R, folds, shares).
 
@@ -50,23 +49,22 @@ def cross_validated_errors(
     first for R x folds replicas, then for R x folds x shares, each started from the ranking fit of its fold.
     """
     count, n = data.rows.shape
-    held = n // folds
-    fold = torch.arange(n, device=data.rows.device).expand(folds, -1).clone()
-    fold = torch.stack([row.roll(-k * held) for k, row in enumerate(fold)])  # held-out rows come first
-    rows = data.rows[:, fold].flatten(0, 1)  # (R folds, n)
-    folded = data[torch.arange(count).repeat_interleave(folds)]
-    ranking = train(folded.at(rows[:, held:]), "ranking", None)
+    device, held = data.rows.device, n // folds
+    turns = torch.stack([torch.arange(n, device=device).roll(-k * held) for k in range(folds)])  # held-out rows first
+    rows = data.rows[:, turns].flatten(0, 1)  # (R folds, n)
+    folded = data[torch.arange(count, device=device).repeat_interleave(folds)].trained_on(rows[:, held:])
+    ranking = train(folded, "ranking", None)
     relevance = psi(ranking.layout, ranking.inclusion())
 
-    wide = torch.arange(count * folds).repeat_interleave(len(shares))
-    keep = select_top(relevance[wide], torch.tensor(shares, device=relevance.device).repeat(count * folds))
-    selected = folded[wide].keeping(keep)
-    refit = train(selected.at(rows[wide, held:]), "folds", ranking.posterior.theta[:, wide])
+    wide = torch.arange(count * folds, device=device).repeat_interleave(len(shares))
+    share = torch.tensor(shares, dtype=torch.float64, device=device).repeat(count * folds)
+    selected = folded[wide].keeping(select_top(relevance[wide], share))
+    refit = train(selected, "folds", ranking.take(wide))
     return refit.errors(selected.at(rows[wide, :held])).square().view(count, folds, len(shares))
 
 
 def best_share(errors: Tensor, shares: list[float], rule: str) -> Tensor:
-    """The share of features to keep, (R,), from held-out errors (R, folds, shares).
+    """The share of features to keep, (R,), from held-out errors (R, folds, shares), shares in rising order.
 
     `minimum` takes the lowest mean error; `one_se` the fewest features within one standard error of it.
     """

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,23 +29,29 @@ class Run:
     every: float = 60.0
     output: Path | None = None  # the folder that the results replace
     fingerprint: str = ""
+    commit: str = "unknown"
 
     @classmethod
     def from_config(cls, cfg: DictConfig, output: Path) -> "Run":
         if cfg.threads is not None:
             torch.set_num_threads(cfg.threads)
+        # Bit for bit the same on the same device.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        device = device_named(cfg.device)
         folder = output.parent / ".checkpoints" / output.name
         if not cfg.resume:
             shutil.rmtree(folder, ignore_errors=True)
         return cls(
-            device=device_named(cfg.device),
+            device=device,
             dtype=getattr(torch, cfg.dtype),
             seed=cfg.seed,
             progress=cfg.progress,
             checkpoints=folder,
             output=output,
             every=cfg.checkpoint_seconds,
-            fingerprint=fingerprint(cfg),
+            fingerprint=fingerprint(cfg, device),
+            commit=code_commit(),
         )
 
     def checkpoint(self, name: str) -> Checkpoint:
@@ -61,9 +68,7 @@ class Run:
 
 
 def device_named(name: str) -> torch.device:
-    """`auto` is CUDA where there is one, else the CPU; results repeat bit for bit on the same device."""
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    """`auto` is CUDA where there is one, else the CPU."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
@@ -73,8 +78,24 @@ def device_named(name: str) -> torch.device:
     return torch.device(name)
 
 
-def fingerprint(cfg: DictConfig) -> str:
+def fingerprint(cfg: DictConfig, device: torch.device) -> str:
     """What a checkpoint must agree on with the run that resumes from it."""
     plain = OmegaConf.to_container(cfg, resolve=True)
     kept = {key: value for key, value in plain.items() if key not in BESIDE_THE_POINT}
+    kept |= {"device": device.type, "torch": torch.__version__}
     return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:16]
+
+
+def code_commit() -> str:
+    """The commit of sbnn and conf, marked when they have been changed since; `unknown` outside a checkout."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(Path(__file__).parents[1]), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", "sbnn/run.py")
+        changed = git("status", "--porcelain", "--", "sbnn", "conf")
+        return git("rev-parse", "--short=12", "HEAD") + ("-dirty" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"

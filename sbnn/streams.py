@@ -7,8 +7,9 @@ from torch import Tensor
 
 
 def seed_of(*key: object) -> int:
-    """A 63-bit seed from readable parts: seed_of(0, "sBNN", "D=100", 3)."""
-    digest = hashlib.blake2b("/".join(map(str, key)).encode(), digest_size=8).digest()
+    """A seed from readable parts, seed_of(0, "sBNN", "alpha", 2); 2 and 2.0 are the same part."""
+    parts = (f"{part:g}" if isinstance(part, int | float) else str(part) for part in key)
+    digest = hashlib.blake2b("/".join(parts).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
@@ -24,7 +25,9 @@ class Streams:
         self.generators = [torch.Generator(self.device).manual_seed(seed) for seed in seeds]
         self.default = torch.default_generator
         if self.device.type == "cuda":
-            self.default = torch.cuda.default_generators[self.device.index or 0]
+            torch.cuda.init()
+            index = torch.cuda.current_device() if self.device.index is None else self.device.index
+            self.default = torch.cuda.default_generators[index]
         self.default.manual_seed(seeds[0])
 
     def __len__(self) -> int:

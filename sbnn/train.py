@@ -1,6 +1,7 @@
 """THE loop. Every experiment and every baseline trains here."""
 
 import time
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -10,16 +11,19 @@ from sbnn.checkpoint import Checkpoint
 from sbnn.data.replicas import ReplicaData
 from sbnn.errors import Diverged
 from sbnn.layout import Layout
+from sbnn.likelihood import Categorical, Gaussian
 from sbnn.optim import SGD, Adam
+from sbnn.posterior import Deterministic, MeanField
+from sbnn.prior import GaussianPrior, SpikeSlabPrior
 from sbnn.schedule import Plan, Training
 from sbnn.streams import Streams
 
 
 def train(
     layout: Layout,
-    posterior,
-    prior,
-    likelihood,
+    posterior: MeanField | Deterministic,
+    prior: SpikeSlabPrior | GaussianPrior | None,
+    likelihood: Gaussian | Categorical,
     data: ReplicaData,
     streams: Streams,
     training: Training,
@@ -54,7 +58,7 @@ def train(
         outputs = layout.forward(weights, x, extras)  # (R, B, out)
         nll = likelihood.nll(outputs, y)  # (R,)
         grad_weights, *rest = torch.autograd.grad(nll.sum(), [weights, *likelihood.parameters()])
-        watch.see(step, weights.detach(), nll.detach(), outputs.detach(), y)
+        watch.see(step, weights.detach(), nll.detach(), grad_weights, outputs.detach(), y)
         with torch.no_grad():
             pulled = posterior.gradient(grad_weights, eps, plan.prior(step), plan.penalty_weight(step))
         return [pulled, *rest]
@@ -68,7 +72,7 @@ def train(
         draws = [gradients(x, y, step) for _ in range(training.samples)]
         optimizer.step(average(draws), plan.learning_rate(step))
         if checkpoint.due():
-            watch.check()
+            watch.check(movable)
             checkpoint.save(
                 {
                     "step": step + 1,
@@ -78,7 +82,7 @@ def train(
                     "streams": streams.state(),
                 }
             )
-    watch.check()
+    watch.check(movable)
     watch.advance(plan.steps)
     layout.network.eval()
     if start < plan.steps:
@@ -97,16 +101,17 @@ class Watch:
 
     def __init__(self, bar: tqdm | None, posterior, likelihood, plan: Plan):
         self.bar, self.posterior, self.likelihood, self.plan = bar, posterior, likelihood, plan
-        never = torch.full((len(posterior.mean),), plan.steps, device=posterior.mean.device)
-        self.bad_weights, self.bad_nll = never, never.clone()  # first step at which each was non-finite
-        self.shown, self.counted = time.monotonic(), 0
+        never = torch.full((len(posterior.mean),), plan.steps + 1, device=posterior.mean.device)
+        self.bad_weights, self.bad_data = never, never.clone()  # first step at which each was non-finite, (R,)
+        self.shown, self.counted, self.step = time.monotonic(), 0, 0
 
-    def see(self, step: int, weights: Tensor, nll: Tensor, outputs: Tensor, y: Tensor) -> None:
+    def see(self, step: int, weights: Tensor, nll: Tensor, grad: Tensor, outputs: Tensor, y: Tensor) -> None:
         def first(known: Tensor, values: Tensor) -> Tensor:
             return torch.where(torch.isfinite(values), known, known.clamp(max=step))
 
+        self.step = step
         self.bad_weights = first(self.bad_weights, weights.sum(-1))
-        self.bad_nll = first(self.bad_nll, nll)
+        self.bad_data = first(self.bad_data, nll + grad.sum(-1))
         if time.monotonic() - self.shown < 0.5:
             return
         self.check()
@@ -123,15 +128,19 @@ class Watch:
             self.bar.update(step - self.counted)
             self.counted = step
 
-    def check(self) -> None:
-        """Stop with a sentence if any replica has turned non-finite."""
-        weights, nll = int(self.bad_weights.min()), int(self.bad_nll.min())
-        step = min(weights, nll)
-        if step == self.plan.steps:
+    def check(self, moved: Sequence[Tensor] = ()) -> None:
+        """Stop with a sentence if any replica has turned non-finite, or if the last update left `moved` so."""
+        weights, data = int(self.bad_weights.min()), int(self.bad_data.min())
+        if not all(bool(tensor.isfinite().all()) for tensor in moved):
+            weights = min(weights, self.step + 1)
+        step = min(weights, data)
+        if step > self.plan.steps:
             return
-        term = "weights, moved by the penalty's gradient," if weights <= nll else "negative log-likelihood"
-        gain = self.plan.gain(max(step - 1, 0))
+        term = "negative log-likelihood"
+        if weights <= data:  # the data's gradient was finite, and yet the update was not
+            term = "weights" if self.plan.final_prior is None else "penalty's gradient"
         cause = f"the learning rate is too high for this network and data: lower trainer.lr={self.plan.training.lr:g}"
+        gain = self.plan.gain(max(step - 1, 0))
         if gain > 2:
             cause = (
                 f"a step moves a weight in the spike by {gain:.3g} times itself (stable below 2): lower trainer.lr, "

@@ -20,7 +20,7 @@ from sbnn.run import Run
 def seconds(run: Run, method: str, cfg, data: ReplicaData, features: int) -> float:
     """One fit of all replicas of `data`."""
     network = mlp(features, cfg.network.hidden, dropout=method == "NN_Dr")
-    dropout = torch.full((len(data),), 0.1) if method == "NN_Dr" else None
+    dropout = torch.full((len(data),), 0.1, device=run.device) if method == "NN_Dr" else None
     started = time.perf_counter()
     fit(run, method, network, data, cfg, list(range(len(data))), "benchmark", dropout=dropout)
     return time.perf_counter() - started

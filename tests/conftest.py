@@ -12,7 +12,7 @@ def configured(tmp_path):
 
     def build(*overrides: str):
         with initialize_config_dir(str(CONF), version_base="1.3"):
-            return compose("config", [*overrides, f"results_dir={tmp_path}", "progress=false", "threads=1"])
+            return compose("config", [f"results_dir={tmp_path}", "progress=false", "threads=1", *overrides])
 
     return build
 

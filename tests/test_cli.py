@@ -56,12 +56,13 @@ def test_report_without_rows_says_how_to_get_them(tmp_path):
     assert "train first with sbnn-run experiment=simulated_relevance" in answer.stderr
 
 
-def test_sweep_names_its_folders_by_override(tmp_path):
-    answer = sbnn(tmp_path, "-m", "experiment=simulated_relevance", "budget=smoke", "prior.log_tau0=-3,-2")
+def test_sweep_names_its_folders_by_override_and_goes_on_after_a_bad_job(tmp_path):
+    answer = sbnn(tmp_path, "-m", "experiment=simulated_relevance", "budget=smoke", "prior.log_tau0=-3,5,-2")
     assert answer.returncode == 0, answer.stderr
-    folders = sorted(p.parent.relative_to(tmp_path) for p in tmp_path.rglob("rows.csv"))
-    sweeps = Path("results/smoke/sweeps/simulated_relevance")
-    assert [f.parent for f in folders] == [sweeps] * 2
+    assert "prior.log_tau0=5 (spike) must be below" in answer.stderr
+    sweeps = tmp_path / "results" / "smoke" / "sweeps"
+    folders = sorted(p.parent.relative_to(sweeps) for p in tmp_path.rglob("rows.csv"))
+    assert [len(f.parts) for f in folders] == [1, 1]
     assert ["prior.log_tau0=-2" in folders[0].name, "prior.log_tau0=-3" in folders[1].name] == [True, True]
     assert not (tmp_path / "results" / "smoke" / "claims.csv").exists()
 
@@ -87,7 +88,8 @@ def test_killed_and_resumed_gives_the_same_rows(tmp_path):
 
 
 def test_the_wheel_runs_outside_the_checkout(tmp_path):
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    build += ["--wheel-dir", str(tmp_path), str(ROOT)]
     built = subprocess.run(build, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     (wheel,) = tmp_path.glob("sbnn-*.whl")

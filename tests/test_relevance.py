@@ -36,6 +36,7 @@ def test_top_fifth_of_100_features_keeps_27_percent_of_the_weights():
 def test_select_top_takes_the_most_relevant():
     relevance = torch.tensor([[0.1, 0.9, 0.5, 0.7], [4.0, 3.0, 2.0, 1.0]])
     assert select_top(relevance, 0.5).tolist() == [[False, True, False, True], [True, True, False, False]]
+    assert select_top(relevance, 0.01).sum(1).tolist() == [1, 1]
     each = select_top(relevance, torch.tensor([0.25, 1.0]))
     assert each.sum(1).tolist() == [1, 4]
 
@@ -56,7 +57,9 @@ def test_cross_validation_holds_out_each_row_once_and_never_trains_on_it(small_d
 
         def __init__(self, data):
             self.trained = data.rows
-            self.posterior = type("Posterior", (), {"theta": torch.zeros(2, len(data), self.layout.size)})()
+
+        def take(self, replicas):
+            return replicas
 
         def inclusion(self):
             return torch.rand(len(self.trained), self.layout.size)
@@ -65,6 +68,8 @@ def test_cross_validation_holds_out_each_row_once_and_never_trains_on_it(small_d
             for trained, held in zip(self.trained, data.rows, strict=True):
                 assert not set(trained.tolist()) & set(held.tolist())
                 assert len(trained) + len(held) == 60
+            y = data.at(self.trained).all()[1]  # scaled by the rows trained on alone
+            torch.testing.assert_close(y.mean(1), torch.zeros(len(y), 1).double())
             self.held = data.rows
             return data.keep.sum(1) / 5
 

@@ -31,8 +31,8 @@ def trained(data, seeds, method="sBNN", training=TRAINING, checkpoint=None, extr
     layout, prior = Layout(mlp(5, [6, 3], dropout=dropout).double()), PRIORS[method]
     streams = Streams(seeds)
     means = initial_means(layout, streams, 1.0, torch.float64)
-    posterior = Deterministic(means) if prior is None else MeanField(means, 0.05)
-    likelihood = Gaussian(len(seeds), -1.0, learned=True, dtype=torch.float64)
+    posterior = Deterministic(means[None]) if prior is None else MeanField.around(means, 0.05)
+    likelihood = Gaussian(torch.full((len(seeds),), -1.0).double(), learned=True)
     train(layout, posterior, prior, likelihood, data, streams, training, extras, checkpoint)
     return posterior.theta, likelihood.log_variance.detach()
 
@@ -41,8 +41,8 @@ def test_gradient_is_autograds_through_the_whole_objective(small_data):
     """Algorithm 1's closed form against autograd of mean NLL + R/n, sampled weights and all."""
     layout, prior = Layout(mlp(5, [4]).double()), PRIORS["sBNN"]
     streams = Streams([1, 2, 3])
-    posterior = MeanField(initial_means(layout, streams, 1.0, torch.float64), 0.1)
-    likelihood = Gaussian(3, -1.0, learned=True, dtype=torch.float64)
+    posterior = MeanField.around(initial_means(layout, streams, 1.0, torch.float64), 0.1)
+    likelihood = Gaussian(torch.full((3,), -1.0).double(), learned=True)
     x, y = small_data.all()
     eps = streams.normal_(torch.empty_like(posterior.mean))
 
@@ -59,11 +59,13 @@ def test_gradient_is_autograds_through_the_whole_objective(small_data):
 
 def test_objective_is_the_papers_divided_by_n(small_data):
     """Pins the scaling: sum of -log p plus the sum of R, over n. The penalty is summed over weights, not averaged."""
-    likelihood = Gaussian(3, 0.3, learned=False, dtype=torch.float64)
-    outputs, (_, y) = torch.zeros(3, 60, 1, dtype=torch.float64), small_data.all()
+    likelihood = Gaussian(torch.full((3,), 0.3).double(), learned=False)
+    _, y = small_data.all()
+    y = torch.cat([y, 2 * y], dim=2)  # two outputs
+    outputs = torch.zeros_like(y)
     density = torch.distributions.Normal(outputs, torch.tensor(0.3).double().exp().sqrt())
     torch.testing.assert_close(likelihood.nll(outputs, y) * 60, -density.log_prob(y).sum((1, 2)))
-    posterior = MeanField(torch.randn(3, 7, dtype=torch.float64), 0.1)
+    posterior = MeanField.around(torch.randn(3, 7, dtype=torch.float64), 0.1)
     each = PRIORS["sBNN"].penalty(posterior.mean, posterior.sigma)
     torch.testing.assert_close(posterior.penalty(PRIORS["sBNN"]), each.sum(1))
 
@@ -135,6 +137,15 @@ def test_divergence_names_step_term_and_cause(small_data):
         trained(small_data, [1, 2, 3], "sBNN", hot)
     with pytest.raises(Diverged, match=r"the learning rate is too high .* trainer.lr=1e\+06"):
         trained(small_data, [1, 2, 3], "NN", hot)
+
+
+def test_divergence_in_the_very_last_step_is_seen(small_data):
+    once = Training(epochs=1, batch=60, lr=1e308, optimizer="sgd", schedule="constant")
+    with pytest.raises(Diverged, match=r"at step 1 of 1: the penalty's gradient became non-finite"):
+        trained(small_data, [1, 2, 3], "sBNN", once)
+    huge = replace(small_data, y=small_data.y * 1e300, y_shift=None, y_scale=None)
+    with pytest.raises(Diverged, match=r"at step [01] of 1: the (negative log-likelihood|weights) became non-finite"):
+        trained(huge, [1, 2, 3], "NN", once)
 
 
 @pytest.mark.parametrize("method", PRIORS)

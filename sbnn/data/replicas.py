@@ -54,32 +54,41 @@ class ReplicaData:
 
     def standardised(self, inputs: bool, target: bool) -> "ReplicaData":
         """Zero mean and unit variance over each replica's own rows; a constant column is left at zero."""
-        x, y = replace(self, x_shift=None, x_scale=None, y_shift=None, y_scale=None).all()
+        plain = replace(self, x_shift=None, x_scale=None, y_shift=None, y_scale=None)
         changes = {}
         if inputs:
+            x = plain._inputs(self.rows)
             changes |= {"x_shift": x.mean(1, keepdim=True), "x_scale": _spread(x)}
         if target:
+            y = plain._targets(self.rows)
             changes |= {"y_shift": y.mean(1, keepdim=True), "y_scale": _spread(y)}
-        return replace(self, **changes)
+        return replace(plain, **changes)
+
+    def trained_on(self, rows: Tensor) -> "ReplicaData":
+        """The same replicas at other training rows (R, m'), standardised anew by those where they were before."""
+        return self.at(rows).standardised(self.x_shift is not None, self.y_shift is not None)
 
     def all(self) -> tuple[Tensor, Tensor]:
-        return self._read(self.rows)
+        return self._inputs(self.rows), self._targets(self.rows)
 
     def batch(self, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Inputs (R, B, ...) and targets at positions (R, B) into each replica's rows."""
-        return self._read(self.rows.gather(1, positions))
+        rows = self.rows.gather(1, positions)
+        return self._inputs(rows), self._targets(rows)
 
-    def _read(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        flat = (rows + self.source.unsqueeze(1) * self.x.shape[1]).flatten()
-        x = self.x.flatten(0, 1).index_select(0, flat).unflatten(0, rows.shape)
-        y = self.y.flatten(0, 1).index_select(0, flat).unflatten(0, rows.shape)
+    def _inputs(self, rows: Tensor) -> Tensor:
+        x = self._read(self.x, rows)
         if self.x_shift is not None:
             x = (x - self.x_shift) / self.x_scale
-        if self.keep is not None:
-            x = x * self.keep.unsqueeze(1)
-        if self.y_shift is not None:
-            y = (y - self.y_shift) / self.y_scale
-        return x, y
+        return x if self.keep is None else x * self.keep.unsqueeze(1)
+
+    def _targets(self, rows: Tensor) -> Tensor:
+        y = self._read(self.y, rows)
+        return y if self.y_shift is None else (y - self.y_shift) / self.y_scale
+
+    def _read(self, stored: Tensor, rows: Tensor) -> Tensor:
+        flat = (rows + self.source.unsqueeze(1) * stored.shape[1]).flatten()
+        return stored.flatten(0, 1).index_select(0, flat).unflatten(0, rows.shape)
 
 
 def _spread(values: Tensor) -> Tensor:

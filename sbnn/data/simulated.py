@@ -36,11 +36,11 @@ class Simulated:
 def draw(n: int, beta: Tensor, function: str, active_share: float, *key: object) -> Simulated:
     """y = sum_j f(x_j) beta_j Z_j + noise, x and noise standard normal, Z ~ Bernoulli(share).
 
-    An empty draw of Z (no active feature at all) leaves nothing to find and is drawn again.
+    An empty draw of Z (no active feature at all) leaves nothing to find and is drawn again, unless the share is 0.
     """
     generator = torch.Generator().manual_seed(seed_of("data", *key))
     active = torch.rand(len(beta), generator=generator, dtype=torch.float64) < active_share
-    while not active.any():
+    while active_share > 0 and not active.any():
         active = torch.rand(len(beta), generator=generator, dtype=torch.float64) < active_share
     x = torch.randn(n, len(beta), generator=generator, dtype=torch.float64)
     noise = torch.randn(n, generator=generator, dtype=torch.float64)

@@ -35,9 +35,10 @@ def replicas(
 
 
 def train_rows(cfg: DictConfig) -> int:
-    return round(cfg.data.observations * cfg.data.train_share)
+    """How many of a dataset's rows train; at least one is left to test on."""
+    return min(round(cfg.data.observations * cfg.data.train_share), cfg.data.observations - 1)
 
 
 def seeds(run: Run, method: str, settings: list[Settings]) -> list[int]:
     """A replica's stream is named by what it is, so no number depends on what it is trained beside."""
-    return [seed_of(run.seed, method, *s.items()) for s in settings]
+    return [seed_of(run.seed, method, *(part for pair in s.items() for part in pair)) for s in settings]

@@ -4,7 +4,7 @@ import pandas as pd
 import torch
 from omegaconf import DictConfig
 
-from sbnn.config import check_positive
+from sbnn.config import check_numbers
 from sbnn.data.simulated import ramp
 from sbnn.experiments.simulated import crossed, replicas, seeds
 from sbnn.methods import fit
@@ -15,19 +15,19 @@ from sbnn.run import Run
 
 
 def check(cfg: DictConfig) -> None:
-    check_positive(cfg, "vary.alpha")
+    check_numbers(cfg, "vary.alpha", "(0, inf)")
 
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
     """Both recipes train on the same datasets; only the scale of the target that the network sees differs."""
-    n, features = cfg.data.observations, cfg.data.features
+    n, features, active = cfg.data.observations, cfg.data.features, cfg.data.active_share
     cells = [{"alpha": a, "f": f} for f in cfg.vary.function for a in cfg.vary.alpha]
     rows = Rows(cfg.name, "ramp")
     for target in cfg.vary.target:
         settings = crossed(cfg, [{"recipe": target, **cell} for cell in cells])
         datasets, data, _ = replicas(
             run,
-            lambda s, seed: ramp(n, features, s["alpha"], s["f"], 1.0, seed, s["alpha"], s["f"], s["replicate"]),
+            lambda s, seed: ramp(n, features, s["alpha"], s["f"], active, seed, s["alpha"], s["f"], s["replicate"]),
             settings,
             n,
             standardise=target == "standardised",

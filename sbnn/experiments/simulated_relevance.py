@@ -3,7 +3,7 @@
 import pandas as pd
 from omegaconf import DictConfig
 
-from sbnn.config import check_interval
+from sbnn.config import check_numbers
 from sbnn.data.simulated import pair
 from sbnn.experiments.simulated import crossed, replicas, seeds
 from sbnn.methods import fit
@@ -14,7 +14,7 @@ from sbnn.run import Run
 
 
 def check(cfg: DictConfig) -> None:
-    check_interval(cfg, "vary.alpha", "[0, 1]")
+    check_numbers(cfg, "vary.alpha", "[0, 1]")
 
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:

@@ -2,11 +2,12 @@
 
 import pandas as pd
 import torch
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from sklearn.linear_model import LinearRegression
 from torch import Tensor
 
-from sbnn.config import check_positive
+from sbnn import config
+from sbnn.config import check_numbers
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.simulated import Simulated, ramp
 from sbnn.errors import ConfigError
@@ -20,12 +21,26 @@ from sbnn.schedule import Plan, Training
 
 
 def check(cfg: DictConfig) -> None:
-    check_positive(cfg, "vary.alpha")
-    if cfg.selection.folds < 2:
-        raise ConfigError(f"selection.folds={cfg.selection.folds} must be at least 2.")
-    rows = train_rows(cfg)
-    for trainer in (cfg.trainer, {**cfg.trainer, **cfg.selection.refit}):
-        Plan(Training(**trainer), None, rows - rows // cfg.selection.folds)  # refuses a batch larger than a fold
+    check_numbers(cfg, "vary.alpha", "(0, inf)")
+    if unknown := set(cfg.selection.refit) - set(cfg.trainer):
+        raise ConfigError(f"selection.refit.{unknown.pop()} is not a key of the trainer.")
+    config.check(refitting(cfg))
+    rows, folds = train_rows(cfg), cfg.selection.folds
+    if folds > rows:
+        raise ConfigError(f"selection.folds={folds} is more than the {rows} training rows.")
+    for trainer in (cfg.trainer, refitting(cfg).trainer):  # a plan refuses a batch larger than its rows
+        Plan(Training(**trainer), None, rows - rows // folds)
+    Plan(Training(**cfg.trainer), None, rows - validation_rows(cfg))
+
+
+def refitting(cfg: DictConfig) -> DictConfig:
+    """The configuration with the trainer that fits the folds again on their top features."""
+    return OmegaConf.merge(cfg, {"trainer": cfg.selection.refit})
+
+
+def validation_rows(cfg: DictConfig) -> int:
+    """How many of the training rows are held back to tune the dropout rate."""
+    return max(1, round(train_rows(cfg) * cfg.dropout.validation_share))
 
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
@@ -59,12 +74,21 @@ class Group:
 
         self.datasets, self.data, self.test = replicas(run, draw, self.settings, train_rows(cfg))
 
-    def fit(self, method: str, data: ReplicaData, label: str, settings: list[Settings] | None = None, **options) -> Fit:
-        network = mlp(self.features, self.cfg.network.hidden, dropout=method == "NN_Dr")
+    def fit(
+        self,
+        method: str,
+        data: ReplicaData,
+        label: str,
+        settings: list[Settings] | None = None,
+        cfg: DictConfig | None = None,
+        start: Fit | None = None,
+        dropout: Tensor | None = None,
+    ) -> Fit:
+        """Train one replica per entry of `settings` (by default, one per dataset) under a name of its own."""
+        cfg = cfg or self.cfg
+        network = mlp(self.features, cfg.network.hidden, dropout=dropout is not None)
         names = seeds(self.run, label, settings or self.settings)
-        return fit(
-            self.run, method, network, data, options.pop("cfg", self.cfg), names, f"{self.name}, {label}", **options
-        )
+        return fit(self.run, method, network, data, cfg, names, f"{self.name}, {label}", start, dropout)
 
     def compare(self, rows: Rows) -> None:
         """The method with its fixed threshold, the same network on all features, and the rivals."""
@@ -80,13 +104,11 @@ class Group:
     def cross_validate(self, rows: Rows) -> None:
         """The share of features to keep is found by cross-validation on the training rows."""
         choice = self.cfg.selection
-        short = self.cfg.copy()
-        short.trainer.update(choice.refit)
 
-        def train(data: ReplicaData, label: str, start: Tensor | None) -> Fit:
+        def train(data: ReplicaData, label: str, start: Fit | None) -> Fit:
             copies = len(data) // len(self.settings)
             names = [{**s, "copy": k} for s in self.settings for k in range(copies)]
-            cfg = self.cfg if start is None else short
+            cfg = self.cfg if start is None else refitting(self.cfg)
             return self.fit("sBNN", data, f"CV {label}", names, cfg=cfg, start=start)
 
         errors = cross_validated_errors(train, self.data, choice.folds, list(choice.thresholds))
@@ -111,14 +133,13 @@ class Group:
     def tuned_dropout(self) -> Tensor:
         """The rate with the lowest error on a held-back part of each training set; rates are replicas too."""
         rates = torch.tensor(list(self.cfg.dropout.rates), device=self.run.device, dtype=self.run.dtype)
-        cut = round(self.data.size * (1 - self.cfg.dropout.validation_share))
-        wide = torch.arange(len(self.settings)).repeat_interleave(len(rates))
+        cut = self.data.size - validation_rows(self.cfg)
+        wide = torch.arange(len(self.settings), device=self.run.device).repeat_interleave(len(rates))
         every = self.data[wide]
         names = [{**s, "rate": rate} for s in self.settings for rate in self.cfg.dropout.rates]
-        tuning = self.fit(
-            "NN_Dr", every.at(every.rows[:, :cut]), "NN_Dr tuning", names, dropout=rates.repeat(len(self.settings))
-        )
-        errors = tuning.errors(every.at(every.rows[:, cut:])).view(len(self.settings), -1)
+        part = every.trained_on(every.rows[:, :cut])
+        tuning = self.fit("NN_Dr", part, "NN_Dr tuning", names, dropout=rates.repeat(len(self.settings)))
+        errors = tuning.errors(part.at(every.rows[:, cut:])).view(len(self.settings), -1)
         return rates[errors.argmin(1)]
 
     def linear_model(self) -> dict[str, Tensor]:

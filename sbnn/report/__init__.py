@@ -4,14 +4,16 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import torch
 from omegaconf import DictConfig, OmegaConf
 
+from sbnn import __version__
+from sbnn.errors import SbnnError
 from sbnn.report import claims, claims_simulated, simulated
 from sbnn.report.rows import read_rows
 from sbnn.report.style import save
@@ -28,6 +30,11 @@ DRAWINGS = {
 
 def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judged: bool) -> float:
     """Write a finished run's folder, whole or not at all; return its headline number for a sweeper."""
+    if not np.isfinite(rows["value"]).all():
+        bad = rows[~np.isfinite(rows["value"])].iloc[0]
+        raise SbnnError(
+            f"The {bad.metric} of {bad.method}, replicate {bad.replicate}, is not finite; nothing is written."
+        )
     fresh = _fresh(run.output)
     rows.to_csv(fresh / "rows.csv", index=False, float_format="%.6g")
     (fresh / "config.yaml").write_text(OmegaConf.to_yaml(cfg, resolve=True))
@@ -37,8 +44,8 @@ def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judge
 
 def republish(folder: Path) -> None:
     """The same from a folder's own rows.csv: tables, figures and claims anew, no training."""
-    read_rows(folder / "rows.csv")
     fresh = _fresh(folder)
+    read_rows(folder / "rows.csv")
     for name in ("rows.csv", "config.yaml", "run.json"):
         shutil.copy(folder / name, fresh / name)
     _finish(fresh, folder, judged=True)
@@ -46,7 +53,7 @@ def republish(folder: Path) -> None:
 
 def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
     """What a reader needs to judge or repeat the run."""
-    packages = ("sbnn", "torch", "numpy", "pandas", "scikit-learn", "matplotlib", "hydra-core")
+    packages = ("torch", "numpy", "pandas", "scikit-learn", "matplotlib", "hydra-core")
     device = torch.cuda.get_device_name(run.device) if run.device.type == "cuda" else platform.machine()
     return {
         "experiment": cfg.name,
@@ -55,14 +62,18 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
         "seconds": round(seconds, 1),
         "device": f"{run.device.type} ({device})",
         "threads": torch.get_num_threads(),
-        "commit": _commit(),
+        "commit": run.commit,
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in packages},
+        "versions": {"sbnn": __version__} | {name: version(name) for name in packages},
     }
 
 
 def _fresh(folder: Path) -> Path:
-    fresh = folder.with_name(f".{folder.name}.new")
+    """An empty folder to write into; a folder that was set aside when a run was cut off is put back first."""
+    fresh, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
+    if old.exists() and not (folder / "rows.csv").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(old, folder)
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     return fresh
@@ -76,24 +87,17 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
         table.to_csv(fresh / f"{name}.csv", index=False, float_format="%.4g")
     for name, figure in figures.items():
         save(figure, fresh / f"{name}.png")
+    of_experiment = [c for c in claims_simulated.CLAIMS if c.experiment == facts["experiment"]]
+    verdicts = claims.judge(of_experiment, rows, facts["budget"])
+
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         os.replace(folder, old)
     os.replace(fresh, folder)
     shutil.rmtree(old, ignore_errors=True)
-
-    of_experiment = [c for c in claims_simulated.CLAIMS if c.experiment == facts["experiment"]]
-    verdicts = claims.judge(of_experiment, rows, facts["budget"])
     if judged:
         claims.update(folder.parent / "claims.csv", verdicts)
     print(f"\n{folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
     print(verdicts[["id", "claim", "paper", "ours", "verdict"]].to_string(index=False))
     return float(claims_simulated.HEADLINES[facts["experiment"]](rows))
-
-
-def _commit() -> str:
-    """The code's own commit, marked when its tree has been changed since; `unknown` outside a checkout."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    return answer.stdout.strip() or "unknown"

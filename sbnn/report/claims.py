@@ -9,12 +9,15 @@ import pandas as pd
 
 from sbnn.report.rows import write_text
 
-REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
+REPRODUCED, PARTLY, NOT, NOT_RUN = "reproduced", "partly", "not reproduced", "not run"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the rows say about a claim: our figure, its standard error, and which parts of the criterion hold."""
+    """What the rows say about a claim: our figure, its standard error, and which parts of the criterion hold.
+
+    No parts at all means that the run left out what the claim is about.
+    """
 
     ours: str
     se: float | None
@@ -22,9 +25,14 @@ class Finding:
 
     @property
     def verdict(self) -> str:
+        if not self.holds:
+            return NOT_RUN
         if all(self.holds):
             return REPRODUCED
         return PARTLY if any(self.holds) else NOT
+
+
+LEFT_OUT = Finding("left out of this run", None, [])
 
 
 @dataclass(frozen=True)
@@ -60,3 +68,13 @@ def update(path: Path, verdicts: pd.DataFrame) -> None:
     text = io.StringIO()
     verdicts.sort_values("id", kind="stable").to_csv(text, index=False)
     write_text(path, text.getvalue())
+
+
+def markdown(path: Path) -> str:
+    """The table of verdicts for a page."""
+    verdicts = pd.read_csv(path, dtype=str, keep_default_na=False)
+    lines = ["| | claim | paper | ours | verdict |", "|---|---|---|---|---|"]
+    for v in verdicts.itertuples():
+        ours = f"{v.ours} (s.e. {v.se})" if v.se else v.ours
+        lines.append(f"| {v.id} | {v.claim} | {v.paper} | {ours} | {v.verdict} |")
+    return "\n".join(lines)

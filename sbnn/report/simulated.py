@@ -19,7 +19,7 @@ F = {"linear": "f(x) = x", "nonlinear": "f(x) = exp|x| − 2x + sin 2πx"}
 def wide(rows: pd.DataFrame, index: list[str], columns: str) -> pd.DataFrame:
     """Mean and standard error side by side: one row per setting, two columns per metric or method."""
     summary = mean_and_error(rows, [*index, columns])
-    table = summary.pivot_table(index=index, columns=columns, values=["mean", "se"], sort=False)
+    table = summary.pivot_table(index=index, columns=columns, values=["mean", "se"], sort=False, dropna=False)
     table.columns = [name if kind == "mean" else f"{name}_se" for kind, name in table.columns]
     return table[sorted(table.columns)].reset_index()
 
