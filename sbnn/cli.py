@@ -4,7 +4,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import hydra
@@ -62,6 +62,8 @@ def one_sentence_errors() -> Iterator[None]:
         yield
     except SbnnError as error:
         complain(error)
+        with suppress(OSError):
+            output_folder().rmdir()  # Hydra made it; it goes unless an earlier run's results are in it
         if not sweeping():
             sys.exit(2)
 

@@ -22,6 +22,6 @@ def test_example_runs_and_prunes():
     exec(code, scope)
     assert scope["inclusion"]["0.weight"].shape == (30, 8)
     weights = torch.cat([p.flatten() for p in scope["pruned"].parameters()])
-    assert (weights == 0).sum() == 150  # of 301
+    assert (weights == 0).sum() == 241  # of 301
     error = (scope["pruned"](scope["x"]) - scope["y"]).square().mean() / scope["y"].var()
     assert error < 0.1

@@ -35,6 +35,7 @@ def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judge
         raise SbnnError(
             f"The {bad.metric} of {bad.method}, replicate {bad.replicate}, is not finite; nothing is written."
         )
+    _put_back(run.output)
     fresh = _fresh(run.output)
     rows.to_csv(fresh / "rows.csv", index=False, float_format="%.6g")
     (fresh / "config.yaml").write_text(OmegaConf.to_yaml(cfg, resolve=True))
@@ -44,8 +45,9 @@ def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judge
 
 def republish(folder: Path) -> None:
     """The same from a folder's own rows.csv: tables, figures and claims anew, no training."""
-    fresh = _fresh(folder)
+    _put_back(folder)
     read_rows(folder / "rows.csv")
+    fresh = _fresh(folder)
     for name in ("rows.csv", "config.yaml", "run.json"):
         shutil.copy(folder / name, fresh / name)
     _finish(fresh, folder, judged=True)
@@ -60,6 +62,7 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
         "budget": cfg.budget,
         "seed": cfg.seed,
         "seconds": round(seconds, 1),
+        "resumed": cfg.resume,
         "device": f"{run.device.type} ({device})",
         "threads": torch.get_num_threads(),
         "commit": run.commit,
@@ -68,12 +71,17 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
     }
 
 
-def _fresh(folder: Path) -> Path:
-    """An empty folder to write into; a folder that was set aside when a run was cut off is put back first."""
-    fresh, old = folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
+def _put_back(folder: Path) -> None:
+    """Results that were set aside by a run cut off before it could put the new ones in their place."""
+    old = folder.with_name(f".{folder.name}.old")
     if old.exists() and not (folder / "rows.csv").exists():
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(old, folder)
+
+
+def _fresh(folder: Path) -> Path:
+    """An empty folder beside the results, to be filled and then put in their place."""
+    fresh = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     return fresh

@@ -47,13 +47,10 @@ def linear_is_steadier(rows: pd.DataFrame) -> Finding:
     by_f = correlations(rows).groupby("f")["value"]
     if set(by_f.groups) != {"linear", "nonlinear"}:
         return LEFT_OUT
-    mean, sem, sd = (
-        by_f.mean(),
-        by_f.sem(),
-        correlations(rows).groupby(["f", "alpha"])["value"].std().groupby("f").mean(),
-    )
+    mean = by_f.mean()
+    sd = correlations(rows).groupby(["f", "alpha"])["value"].std().groupby("f").mean()  # over datasets, within a cell
     ours = f"mean {mean.linear:.3f} vs {mean.nonlinear:.3f}; sd {sd.linear:.3f} vs {sd.nonlinear:.3f}"
-    se = float((sem**2).sum() ** 0.5)
+    se = float((by_f.sem() ** 2).sum() ** 0.5)  # of the difference of the means
     return Finding(ours, se, [mean.linear > mean.nonlinear, sd.linear < sd.nonlinear])
 
 
