@@ -5,14 +5,13 @@ import itertools
 import pandas as pd
 import pytest
 
-from sbnn.report import claims_simulated
 from sbnn.report.claims import judge
+from sbnn.report.claims_simulated import JUDGES
 from sbnn.report.simulated import along
 
 
 def verdicts(experiment, rows):
-    of_experiment = [c for c in claims_simulated.CLAIMS if c.experiment == experiment]
-    return judge(of_experiment, pd.DataFrame(rows), "test").set_index("id")
+    return judge(experiment, JUDGES, pd.DataFrame(rows), "test").set_index("id")
 
 
 @pytest.mark.parametrize(("slope", "expected"), [(1, "reproduced"), (-1, "not reproduced")])

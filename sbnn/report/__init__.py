@@ -95,8 +95,7 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
         table.to_csv(fresh / f"{name}.csv", index=False, float_format="%.4g")
     for name, figure in figures.items():
         save(figure, fresh / f"{name}.png")
-    of_experiment = [c for c in claims_simulated.CLAIMS if c.experiment == facts["experiment"]]
-    verdicts = claims.judge(of_experiment, rows, facts["budget"])
+    verdicts = claims.judge(facts["experiment"], claims_simulated.JUDGES, rows, facts["budget"])
 
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)

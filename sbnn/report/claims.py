@@ -9,6 +9,9 @@ import pandas as pd
 
 from sbnn.report.rows import write_text
 
+# What the paper claims, in its words and figures, and the criterion each claim is held to, fixed before the runs.
+PAPER = pd.read_csv(Path(__file__).with_name("paper_claims.csv"))
+
 REPRODUCED, PARTLY, NOT, NOT_RUN = "reproduced", "partly", "not reproduced", "not run"
 
 
@@ -35,29 +38,17 @@ class Finding:
 LEFT_OUT = Finding("left out of this run", None, [])
 
 
-@dataclass(frozen=True)
-class Claim:
-    id: str
-    experiment: str
-    claim: str
-    paper: str
-    criterion: str
-    find: Callable[[pd.DataFrame], Finding]
-
-
-def judge(claims: list[Claim], rows: pd.DataFrame, budget: str) -> pd.DataFrame:
-    """One line per claim."""
-    lines = []
-    for claim in claims:
-        found = claim.find(rows)
-        se = "" if found.se is None else f"{found.se:.3g}"
-        lines.append(
-            {
-                "id": claim.id, "experiment": claim.experiment, "claim": claim.claim, "paper": claim.paper,
-                "ours": found.ours, "se": se, "criterion": claim.criterion, "verdict": found.verdict, "budget": budget,
-            }
-        )  # fmt: skip
-    return pd.DataFrame(lines)
+def judge(
+    experiment: str, judges: dict[str, Callable[[pd.DataFrame], Finding]], rows: pd.DataFrame, budget: str
+) -> pd.DataFrame:
+    """One line per claim that the paper makes in the experiment."""
+    verdicts = PAPER[PAPER["experiment"] == experiment].copy()
+    found = [judges[claim](rows) for claim in verdicts["id"]]
+    verdicts["ours"] = [f.ours for f in found]
+    verdicts["se"] = ["" if f.se is None else f"{f.se:.3g}" for f in found]
+    verdicts["verdict"] = [f.verdict for f in found]
+    verdicts["budget"] = budget
+    return verdicts[["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]]
 
 
 def update(path: Path, verdicts: pd.DataFrame) -> None:

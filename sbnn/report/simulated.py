@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sbnn.report.rows import mean_and_error
@@ -11,6 +12,7 @@ from sbnn.report.style import COLOURS, line, panels
 
 Drawn = tuple[dict[str, pd.DataFrame], dict[str, Figure]]
 
+LABELS = {"D": "features D", "alpha": r"$\alpha$  ($\beta_j = j/\alpha$)", "active_share": "active share"}
 GRID = np.linspace(0, 1, 200)
 RIVALS = ["LM", "NN", "BNN", "NN_Dr"]
 F = {"linear": "f(x) = x", "nonlinear": "f(x) = exp|x| − 2x + sin 2πx"}
@@ -58,10 +60,10 @@ def correlation(rows: pd.DataFrame) -> Drawn:
             values = phis[phis.alpha == alpha]["value"].to_numpy()
             below.plot(GRID, density(values, GRID), dash, color=colour, label=rf"$\alpha$ = {alpha:g}")
         for title in (ax, below):
-            title.set_title(f"{F[f]}, {recipe} y", fontsize=9)
+            title.set_title(f"{F[f]}, {recipe} y")
     for lower, (ax, below) in enumerate(zip(axes, more, strict=True)):
         last = lower >= len(axes) - len(functions)
-        ax.set(xlabel=r"$\alpha$  ($\beta_j = j/\alpha$)" if last else None)
+        ax.set(xlabel=LABELS["alpha"] if last else None)
         below.set(xlabel=r"relevance $\phi$" if last else None, ylim=(0, None))
         if lower % len(functions) == 0:
             ax.set_ylabel(r"correlation of $\phi$ and $\beta$")
@@ -81,53 +83,34 @@ def density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
 
 def selection(rows: pd.DataFrame) -> Drawn:
     """Experiment 3: accuracy and errors along D, alpha and the active share; then with the CV threshold."""
-    labels = {"D": "features D", "alpha": r"$\alpha$  ($\beta_j = j/\alpha$)", "active_share": "active share"}
     settings = ["D", "alpha", "active_share"]
-    accuracy = mean_and_error(rows[rows.metric == "accuracy"], [*settings, "method"])
-    errors = mean_and_error(rows[rows.metric.isin(["train_mse", "test_mse"])], [*settings, "method", "metric"])
+    measured = rows[rows.metric.isin(["train_mse", "test_mse"])]
+    shares = along(rows, "active_share")
+    tables = {
+        "accuracy": mean_and_error(rows[rows.metric == "accuracy"], [*settings, "method"]),
+        "errors": mean_and_error(measured, [*settings, "method", "metric"]),
+        "detected_share": wide(shares[shares.metric.str.endswith("_share")], ["active_share"], "metric"),
+    }
     figures = {}
-    for key, label in labels.items():
-        chosen = along(rows, key)
-        figure, (left, middle, right) = panels(3)
-        line(
-            left,
-            mean_and_error(chosen[chosen.metric == "accuracy"].query("method == 'BNN_VS'"), [key]),
-            key,
-            "BNN_VS",
-            "BNN_VS",
-        )
-        left.set(ylabel="selection accuracy", ylim=(0, 1.02), xlabel=label)
-        _errors(middle, right, chosen, key, label, [*RIVALS, "BNN_VS"])
-        figures[f"by_{key}"] = figure
+    for key in settings:
+        figures[f"by_{key}"], (left, middle, right) = panels(3)
+        _accuracy(left, along(rows, key), key, "BNN_VS")
+        _errors(middle, right, along(rows, key), key, [*RIVALS, "BNN_VS"])
 
-    validated = along(rows[rows.method != "BNN_VS"], "active_share")
-    figure, (left, right) = panels(2)
-    shares = validated.pivot_table(index=["active_share", "replicate"], columns="metric", values="value")
+    figures["cross_validation"], (left, right) = panels(2)
+    found = shares.pivot_table(index=["active_share", "replicate"], columns="metric", values="value")
     left.plot([0, 1], [0, 1], color="#666666", lw=0.8, label="y = x")
-    left.scatter(
-        shares["actual_share"], shares["detected_share"], s=14, alpha=0.6, color=COLOURS[0], label="one dataset"
-    )
-    left.set(
-        xlabel="actual share of active features",
-        ylabel="share chosen by cross-validation",
-        xlim=(0, 1.02),
-        ylim=(0, 1.02),
-    )
+    left.scatter(found["actual_share"], found["detected_share"], s=14, alpha=0.6, color=COLOURS[0], label="one dataset")
+    left.set(xlabel="actual share of active features", ylabel="share chosen by cross-validation")
+    left.set(xlim=(0, 1.02), ylim=(0, 1.02))
     left.legend()
-    found = validated[(validated.metric == "accuracy")]
-    line(right, mean_and_error(found, ["active_share"]), "active_share", "BNN_VS_CV", "BNN_VS_CV")
     right.axhline(0.8, color="#666666", lw=0.8, ls="--", label="the paper's 80 %")
-    right.set(xlabel="active share", ylabel="selection accuracy", ylim=(0, 1.02))
+    _accuracy(right, shares, "active_share", "BNN_VS_CV")
     right.legend(loc="lower right")
-    figures["cross_validation"] = figure
-    figure, (left, right) = panels(2)
-    _errors(left, right, validated, "active_share", labels["active_share"], [*RIVALS, "BNN_VS_CV"])
-    figures["errors_cv"] = figure
-    return {
-        "accuracy": accuracy,
-        "errors": errors,
-        "detected_share": wide(validated[validated.metric.str.endswith("_share")], ["active_share"], "metric"),
-    }, figures
+
+    figures["errors_cv"], (left, right) = panels(2)
+    _errors(left, right, shares, "active_share", [*RIVALS, "BNN_VS_CV"])
+    return tables, figures
 
 
 def along(rows: pd.DataFrame, key: str) -> pd.DataFrame:
@@ -138,12 +121,18 @@ def along(rows: pd.DataFrame, key: str) -> pd.DataFrame:
     return rows
 
 
-def _errors(left, right, rows: pd.DataFrame, key: str, label: str, methods: list[str]) -> None:
+def _accuracy(axes: Axes, rows: pd.DataFrame, key: str, method: str) -> None:
+    chosen = rows[(rows.metric == "accuracy") & (rows.method == method)]
+    line(axes, mean_and_error(chosen, [key]), key, method, method)
+    axes.set(xlabel=LABELS[key], ylabel="selection accuracy", ylim=(0, 1.02))
+
+
+def _errors(left: Axes, right: Axes, rows: pd.DataFrame, key: str, methods: list[str]) -> None:
     for axes, part in ((left, "train"), (right, "test")):
         for method in methods:
             chosen = rows[(rows.method == method) & (rows.metric == f"{part}_mse")]
             line(axes, mean_and_error(chosen, [key]), key, method, method)
-        axes.set(xlabel=label, ylabel=f"{part} MSE / variance of y", ylim=(0, None))
+        axes.set(xlabel=LABELS[key], ylabel=f"{part} MSE / variance of y", ylim=(0, None))
     right.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 

@@ -29,6 +29,7 @@ plt.rcParams |= {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.titlesize": 9,
     "grid.color": "#DDDDDD",
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
