@@ -160,15 +160,18 @@ def largest_droprates(rows: pd.DataFrame, method: str = "sBNN", score: str = "in
     return largest.groupby("active_share").agg(["mean", "sem"])
 
 
-def prunes_at_least(share: float, size: float) -> Callable[[pd.DataFrame], Finding]:
+def prunable(share: float, low: float, high: float) -> Callable[[pd.DataFrame], Finding]:
+    """The paper prunes `low` to `high` of the weights at this active share, and less at larger ones."""
+
     def find(rows: pd.DataFrame) -> Finding:
         largest = largest_droprates(rows)
         if share not in largest.index or len(largest) < 2:
             return LEFT_OUT
-        here = largest.loc[share]
-        falling = bool((largest["mean"].diff().dropna() < 0).all())
-        ours = f"{here['mean']:.0%} ({', '.join(f'{m:.0%} at {s:.0%}' for s, m in largest['mean'].items())} active)"
-        return Finding(ours, here["sem"], [here["mean"] >= size - 0.10, falling])
+        mean, here = largest["mean"], largest.loc[share]
+        noise = (largest["sem"].iloc[0] ** 2 + largest["sem"].iloc[-1] ** 2) ** 0.5
+        falls = bool((mean.diff().dropna() < 0).all()) and mean.iloc[0] - mean.iloc[-1] > 2 * noise
+        ours = f"{here['mean']:.0%} ({', '.join(f'{m:.0%} at {s:.0%}' for s, m in mean.items())} active)"
+        return Finding(ours, here["sem"], [low - 0.10 <= here["mean"] <= high + 0.10, falls])
 
     return find
 
@@ -186,9 +189,9 @@ JUDGES: dict[str, Callable[[pd.DataFrame], Finding]] = {
     "3e": finds_the_share,
     "3f": stays_accurate,
     "3g": best_with_cv,
-    "4a": prunes_at_least(0.2, 0.5),
-    "4b": prunes_at_least(0.5, 0.4),
-    "4c": prunes_at_least(0.9, 0.2),
+    "4a": prunable(0.2, 0.5, 0.6),
+    "4b": prunable(0.5, 0.4, 0.4),
+    "4c": prunable(0.9, 0.2, 0.2),
 }
 
 # One number per experiment for a sweeper to optimise.
