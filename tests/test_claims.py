@@ -41,7 +41,7 @@ def test_correlation():
     found = verdicts("simulated_correlation", rows)
     assert found.loc["2a", "verdict"] == "partly"  # linear holds, nonlinear at alpha = 1 is 0.89
     assert "lowest for nonlinear f, alpha = 1" in found.loc["2a", "ours"]
-    assert float(found.loc["2a", "se"]) == pytest.approx(0.02 / 3**0.5, rel=0.01)
+    assert float(found.loc["2a", "se"]) == pytest.approx(0.02 / 3**0.5, rel=0.05)
     assert found.loc["2b", "verdict"] == "reproduced"
     assert found.loc["2c", "verdict"] == "reproduced"
     for row in rows:

@@ -45,7 +45,7 @@ def judge(
     verdicts = PAPER[PAPER["experiment"] == experiment].copy()
     found = [judges[claim](rows) for claim in verdicts["id"]]
     verdicts["ours"] = [f.ours for f in found]
-    verdicts["se"] = ["" if f.se is None else f"{f.se:.3g}" for f in found]
+    verdicts["se"] = ["" if f.se is None else f"{f.se:.2g}" for f in found]
     verdicts["verdict"] = [f.verdict for f in found]
     verdicts["budget"] = budget
     return verdicts[["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]]
