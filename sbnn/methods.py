@@ -80,7 +80,7 @@ def fit(
     ended; `dropout` (R,) gives each replica its rate.
     """
     layout, prior, training = Layout(network.to(run.device, run.dtype)), prior_of(method, cfg), Training(**cfg.trainer)
-    rates = {name: dropout for name, _ in network.named_buffers() if name.endswith("rate")}
+    rates = {buffer: dropout for buffer, _ in network.named_buffers() if buffer.endswith("rate")}
     parts = chunks(len(data), cfg.chunk)
     bar = run.bar(f"{name}, {len(data)} replicas", len(parts) * Plan(training, prior, data.size).steps)
     thetas, variances = [], []
@@ -93,7 +93,7 @@ def fit(
             posterior.theta.copy_(start.posterior.theta[:, part])
             log_variance.copy_(start.likelihood.log_variance[part])
         likelihood = Gaussian(log_variance, cfg.likelihood.learned)
-        extras = {name: rate[part] for name, rate in rates.items()}
+        extras = {buffer: rate[part] for buffer, rate in rates.items()}
         checkpoint = run.checkpoint(f"{name}-{number}")
         train(layout, posterior, prior, likelihood, data[part], streams, training, extras, checkpoint, bar)
         thetas.append(posterior.theta)

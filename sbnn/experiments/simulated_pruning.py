@@ -15,7 +15,8 @@ from sbnn.run import Run
 SCORES = {"sBNN": ("inclusion", "snr", "magnitude"), "BbB": ("snr",), "NN": ("magnitude",)}
 
 
-def check(cfg: DictConfig) -> None: ...
+def check(cfg: DictConfig) -> None:
+    """It has no keys that the common check does not cover."""
 
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
