@@ -6,6 +6,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn.data.simulated import FUNCTIONS
+from sbnn.data.uci import DATASETS
 from sbnn.errors import ConfigError
 
 PACKAGE = Path(__file__).parent
@@ -19,10 +20,14 @@ CHOICES = {
     "trainer.schedule": ("constant", "cosine", "one_cycle"),
     "trainer.penalty": ("uniform", "blundell"),
     "data.function": tuple(FUNCTIONS),
+    "data.datasets": tuple(DATASETS),
+    "data.evaluate_on": ("test", "validation"),
     "vary.function": tuple(FUNCTIONS),
     "vary.target": ("standardised", "raw"),
     "pruning.scope": ("global", "layer"),
     "selection.rule": ("minimum", "one_se"),
+    "recipe": ("all", "tuned", "paper"),
+    "rivals": ("NN", "NN_Dr", "BbB"),
 }
 FLAGS = ("progress", "resume", "likelihood.learned", "pruning.biases")
 WHOLE_NUMBERS = {
@@ -31,11 +36,14 @@ WHOLE_NUMBERS = {
     "chunk": "[1, inf)",
     "network.hidden": "[1, inf)",
     "trainer.epochs": "[1, inf)",
+    "trainer.steps": "[1, inf)",
     "trainer.batch": "[1, inf)",
     "trainer.samples": "[1, inf)",
     "data.observations": "[2, inf)",
     "data.replicates": "[1, inf)",
     "data.features": "[1, inf)",
+    "data.splits": "[1, inf)",
+    "predictive.samples": "[1, inf)",
     "vary.features": "[1, inf)",
     "selection.folds": "[2, inf)",
 }
@@ -44,6 +52,7 @@ NUMBERS = {
     "prior.pi": "(0, 1)",
     "prior.log_tau1": "(-50, 50)",
     "prior.log_tau0": "(-50, 50)",
+    "prior.log_decay": "(-50, 50)",
     "init.mean_scale": "(0, inf)",
     "init.sigma": "(0, inf)",
     "likelihood.log_variance": "(-50, 50)",
@@ -66,10 +75,12 @@ NUMBERS = {
 }
 LISTS = (
     "network.hidden", "vary.alpha", "vary.features", "vary.active_share", "vary.function", "vary.target",
-    "selection.thresholds", "dropout.rates", "droprates",
+    "selection.thresholds", "dropout.rates", "droprates", "data.datasets", "rivals",
 )  # fmt: skip
 RISING = ("selection.thresholds", "droprates")
-OPTIONAL = ("threads", "trainer.anneal_from")
+OPTIONAL = ("threads", "trainer.steps", "trainer.anneal_from", "prior.log_decay", "data.splits")
+MAY_BE_EMPTY = ("rivals",)
+ABSENT = object()
 
 
 def by_budget(table: DictConfig, *, _root_: DictConfig) -> object:
@@ -134,10 +145,15 @@ def check_numbers(cfg: DictConfig, key: str, interval: str, kind: type = float) 
 
 
 def values(cfg: DictConfig, key: str) -> list:
-    """The value of a key as a list, whether it holds one or many; empty where it may be and is left out."""
-    value = OmegaConf.select(cfg, key)
+    """The value of a key as a list, whether it holds one or many; empty where it may be and is left out.
+
+    A key that is not there at all belongs to another kind of data.
+    """
+    value = OmegaConf.select(cfg, key, default=ABSENT)
+    if value is ABSENT:
+        return []
     if key in LISTS:
-        if not OmegaConf.is_list(value) or len(value) == 0:
+        if not OmegaConf.is_list(value) or (len(value) == 0 and key not in MAY_BE_EMPTY):
             raise ConfigError(f"{key}={value} must be a list of at least one value.")
         return list(value)
     return [] if value is None and key in OPTIONAL else [value]

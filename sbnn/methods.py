@@ -1,6 +1,6 @@
 """The method and its rivals by the paper's names: what each puts into the one training loop."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from omegaconf import DictConfig
@@ -17,6 +17,7 @@ from sbnn.streams import Streams
 from sbnn.train import train
 
 METHODS = ("sBNN", "BNN", "BbB", "NN", "NN_Dr")
+POINT_ESTIMATES = ("NN", "NN_Dr")
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Fit:
     prior: SpikeSlabPrior | GaussianPrior | None
     likelihood: Gaussian | Categorical
     chunk: int
+    dropout: dict[str, Tensor] = field(default_factory=dict)  # the rates it was trained with, by buffer, (R,) each
 
     def inclusion(self) -> Tensor:
         """Every weight's posterior inclusion probability, (R, M)."""
@@ -36,7 +38,8 @@ class Fit:
     def take(self, replicas: Tensor) -> "Fit":
         """Some of the replicas, in the given order, repeats allowed."""
         posterior = type(self.posterior)(self.posterior.theta[:, replicas])
-        return replace(self, posterior=posterior, likelihood=self.likelihood.take(replicas))
+        dropout = {buffer: rates[replicas] for buffer, rates in self.dropout.items()}
+        return replace(self, posterior=posterior, likelihood=self.likelihood.take(replicas), dropout=dropout)
 
     @torch.no_grad()
     def errors(self, data: ReplicaData, weights: Tensor | None = None) -> Tensor:
@@ -59,7 +62,7 @@ def prior_of(method: str, cfg: DictConfig) -> SpikeSlabPrior | GaussianPrior | N
         return ScaleMixturePrior(cfg.prior.log_tau1, cfg.prior.log_tau0, cfg.prior.pi)
     if method == "BNN":
         return GaussianPrior(cfg.prior.log_tau1)
-    return None
+    return None if cfg.prior.log_decay is None else GaussianPrior(cfg.prior.log_decay)
 
 
 def fit(
@@ -87,7 +90,8 @@ def fit(
     for number, part in enumerate(parts):
         streams = Streams(seeds[part], run.device)
         means = initial_means(layout, streams, cfg.init.mean_scale, run.dtype)
-        posterior = Deterministic(means[None]) if prior is None else MeanField.around(means, cfg.init.sigma)
+        point = method in POINT_ESTIMATES
+        posterior = Deterministic(means[None]) if point else MeanField.around(means, cfg.init.sigma)
         log_variance = torch.full_like(means[:, 0], cfg.likelihood.log_variance)
         if start is not None:
             posterior.theta.copy_(start.posterior.theta[:, part])
@@ -100,7 +104,7 @@ def fit(
         variances.append(log_variance.detach())
     bar.close()
     trained = Gaussian(torch.cat(variances), cfg.likelihood.learned)
-    return Fit(layout, type(posterior)(torch.cat(thetas, 1)), prior, trained, cfg.chunk)
+    return Fit(layout, type(posterior)(torch.cat(thetas, 1)), prior, trained, cfg.chunk, rates)
 
 
 def chunks(total: int, size: int) -> list[slice]:

@@ -74,7 +74,7 @@ class MeanField:
 
 
 class Deterministic:
-    """A point estimate: the baselines NN and NN_Dr. It has no spread, no noise and no penalty."""
+    """A point estimate: the baselines NN and NN_Dr. It has no spread and no noise; a prior, if any, is weight decay."""
 
     def __init__(self, theta: Tensor):
         self.theta = theta  # (1, R, M)
@@ -87,10 +87,12 @@ class Deterministic:
         return self.mean.clone()
 
     def gradient(self, grad_weights: Tensor, eps: Tensor, prior, penalty_weight: float) -> Tensor:
+        if prior is not None:
+            grad_weights = grad_weights + self.mean * (penalty_weight * prior.precision)
         return grad_weights.unsqueeze(0)
 
     def penalty(self, prior) -> Tensor:
-        return self.mean.new_zeros(len(self.mean))
+        return self.mean.square().sum(-1) * (0 if prior is None else prior.precision / 2)
 
     def score(self, name: str) -> Tensor:
         if name != "magnitude":

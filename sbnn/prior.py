@@ -32,9 +32,12 @@ class GaussianPrior:
         tau = _tensor(self.log_tau).exp()
         return (mean.square() + sigma.square()) / (2 * tau**2) - (sigma / tau).log()
 
+    @property
+    def precision(self) -> Tensor:
+        return torch.exp(-2 * _tensor(self.log_tau))
+
     def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
-        precision = torch.exp(-2 * _tensor(self.log_tau))
-        return mean * precision, sigma * precision - 1 / sigma
+        return mean * self.precision, sigma * self.precision - 1 / sigma
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ class Training:
     epochs: int
     batch: int
     lr: float
+    steps: int | None = None
     optimizer: str = "adam"
     momentum: float = 0.9
     schedule: str = "one_cycle"
@@ -36,7 +37,8 @@ class Plan:
             raise ConfigError(f"trainer.batch={training.batch} is larger than the {n} training rows of a replica.")
         self.training, self.final_prior, self.n = training, prior, n
         self.batches = n // training.batch
-        self.steps = training.epochs * self.batches
+        epochs = training.epochs if training.steps is None else max(1, round(training.steps / self.batches))
+        self.steps = epochs * self.batches
         self.shares = penalty_shares(training.penalty, self.batches)
 
     def learning_rate(self, step: int) -> float:

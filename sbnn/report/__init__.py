@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from sbnn import __version__
 from sbnn.errors import SbnnError
-from sbnn.report import claims, claims_simulated, simulated
+from sbnn.report import claims, claims_simulated, claims_uci, simulated, uci
 from sbnn.report.rows import read_rows
 from sbnn.report.style import save
 from sbnn.run import Run
@@ -25,7 +25,13 @@ DRAWINGS = {
     "simulated_correlation": simulated.correlation,
     "simulated_selection": simulated.selection,
     "simulated_pruning": simulated.pruning,
+    "uci_pruning": uci.pruning,
 }
+JUDGES = claims_simulated.JUDGES | claims_uci.JUDGES
+# One number per experiment for a sweeper to optimise.
+HEADLINES = claims_simulated.HEADLINES | {"uci_pruning": claims_uci.geometric_mean_error}
+# A table to end the run with, where there is one that fits a screen.
+CLOSING = {"uci_pruning": uci.headline}
 
 
 def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judged: bool) -> float:
@@ -95,7 +101,7 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
         table.to_csv(fresh / f"{name}.csv", index=False, float_format="%.4g")
     for name, figure in figures.items():
         save(figure, fresh / f"{name}.png")
-    verdicts = claims.judge(facts["experiment"], claims_simulated.JUDGES, rows, facts["budget"])
+    verdicts = claims.judge(facts["experiment"], JUDGES, rows, facts["budget"])
 
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
@@ -106,5 +112,8 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
     if judged:
         claims.update(folder.parent / "claims.csv", verdicts)
     print(f"\n{folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
-    print(verdicts[["id", "claim", "paper", "ours", "verdict"]].to_string(index=False))
-    return float(claims_simulated.HEADLINES[facts["experiment"]](rows))
+    if judged:
+        print(verdicts[["id", "claim", "paper", "ours", "verdict"]].to_string(index=False))
+    if facts["experiment"] in CLOSING:
+        print(f"\n{CLOSING[facts['experiment']](rows).to_string(index=False)}")
+    return float(HEADLINES[facts["experiment"]](rows))

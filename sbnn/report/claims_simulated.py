@@ -194,7 +194,6 @@ JUDGES: dict[str, Callable[[pd.DataFrame], Finding]] = {
     "4c": prunable(0.9, 0.2, 0.2),
 }
 
-# One number per experiment for a sweeper to optimise.
 HEADLINES: dict[str, Callable[[pd.DataFrame], float]] = {
     "simulated_relevance": lambda rows: influence_correlation(rows, "psi_2").mean(),
     "simulated_correlation": lambda rows: correlations(rows)["value"].mean(),

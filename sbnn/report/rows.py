@@ -14,8 +14,8 @@ COLUMNS = ["experiment", "dataset", "method", "recipe", "score", "droprate", "re
 class Rows:
     """Collects measurements. Columns that do not apply stay empty; an experiment's own settings come last."""
 
-    def __init__(self, experiment: str, dataset: str):
-        self.fixed = {"experiment": experiment, "dataset": dataset}
+    def __init__(self, experiment: str, dataset: str | None = None):
+        self.fixed = {"experiment": experiment} | ({} if dataset is None else {"dataset": dataset})
         self.frames: list[pd.DataFrame] = []
 
     def add(self, settings: list[dict[str, object]], metric: str, values: Tensor, **columns: object) -> None:

@@ -20,6 +20,7 @@ LOOKS = {
     "NN": ("#CC79A7", "v"),
     "LM": ("#666666", "x"),
     "BbB": ("#56B4E9", "P"),
+    "sBNN_paper": ("#0072B2", "^"),
 }
 COLOURS = [colour for colour, _ in LOOKS.values()]
 plt.rcParams |= {

@@ -1,0 +1,207 @@
+"""Tables and figure of Experiment 5, from its rows, beside the numbers that others published."""
+
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sbnn.data.uci import DATASETS
+from sbnn.report.rows import mean_and_error
+from sbnn.report.style import line, panels
+
+# The paper's two tables, and the dropout authors' own re-run of 2018. `spread` is as published: the standard error for
+# sBNN, Dropout and PBP; for SVBNN and HS-BNN, it seems, the standard deviation.
+PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_uci.csv"), dtype={"rmse": str, "spread": str})
+RIVALS = ["SVBNN", "HS-BNN", "Dropout 2016", "PBP", "Dropout 2018"]
+NOT_RUN = "not run"
+DECIMALS = {"kin8nm": 3, "naval": 4}  # where two would hide all there is to see
+
+# What each method and recipe is called in print.
+NAMES = {
+    ("sBNN", "paper"): "sBNN as stated",
+    ("sBNN", "tuned"): "sBNN tuned",
+    ("NN", "ours"): "NN",
+    ("NN_Dr", "ours"): "MC dropout",
+    ("BbB", "ours"): "BbB",
+}
+CURVE = ["dataset", "hidden", "method", "recipe", "score", "droprate"]
+
+
+def summary(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Mean and standard error over the splits, along every pruning curve."""
+    return mean_and_error(rows[rows.metric == metric], CURVE)
+
+
+def cell(curves: pd.DataFrame, dataset: str, hidden: int, method: str, recipe: str, score: str, droprate: float):
+    """One line of a summary, or None if it was not run."""
+    wanted = (dataset, hidden, method, recipe, score, droprate)
+    found = curves[(curves[CURVE] == wanted).all(axis=1)]
+    return None if found.empty else found.iloc[0]
+
+
+def networks(rows: pd.DataFrame) -> list[tuple[str, int | None]]:
+    """Every dataset of the benchmark with each width it was run at, in the paper's order; None if it was not run."""
+    widths = rows.groupby("dataset")["hidden"].unique()
+    return [(name, width) for name in DATASETS for width in (sorted(widths[name]) if name in widths else [None])]
+
+
+def published(dataset: str, method: str, droprate: float = 0.0) -> tuple[float, float] | None:
+    """RMSE and spread (0 where none is given) as numbers."""
+    p = PUBLISHED
+    found = p[(p.dataset == dataset) & (p.method == method) & (p.droprate == droprate)]
+    return None if found.empty else (float(found.rmse.iloc[0]), float(found.spread.fillna("0").iloc[0]))
+
+
+def pruning(rows: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, Figure]]:
+    curves = summary(rows, "rmse")
+    tables = {
+        "comparison": comparison(rows, curves),
+        "rmse_by_droprate": rmse_by_droprate(rows, curves),
+        "datasets": datasets(rows),
+        "calibration": calibration(rows),
+        "prunable": prunable(curves),
+    }
+    return tables, {"rmse_by_droprate": figure(rows, curves)}
+
+
+def datasets(rows: pd.DataFrame) -> pd.DataFrame:
+    """The paper's table of characteristics, with where our copy came from."""
+    lines = []
+    for name, hidden in networks(rows):
+        d, own = DATASETS[name], rows[rows.dataset == name]
+        lines.append(
+            {
+                "dataset": name,
+                "title": d.title,
+                "N": d.rows,
+                "p": d.features,
+                "hidden": hidden or NOT_RUN,
+                "weights": (d.features + 2) * hidden + 1 if hidden else NOT_RUN,
+                "splits": f"{own.replicate.nunique()} of {d.splits}" if hidden else NOT_RUN,
+                "source": own.source.iloc[0] if hidden else NOT_RUN,
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def rmse_by_droprate(rows: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+    """The paper's table, theirs and ours side by side; `se` is the standard error over the splits."""
+    runs = [run for run in NAMES if (run[0], run[1]) in set(zip(curves.method, curves.recipe, strict=True))]
+    columns = [(*run, score) for run in runs for score in curves[curves.method == run[0]].score.unique()]
+    lines = []
+    for name, hidden in networks(rows):
+        for droprate in sorted(curves.droprate.unique()):
+            paper = published(name, "sBNN", droprate)
+            cells = {"dataset": name, "hidden": hidden or NOT_RUN, "droprate": droprate}
+            cells["sBNN (paper)"] = "" if paper is None else paper[0]
+            for method, recipe, score in columns:
+                found = cell(curves, name, hidden, method, recipe, score, droprate)
+                label = f"{NAMES[method, recipe]}, {score}"
+                cells[label] = NOT_RUN if found is None else f"{found['mean']:.4g}"
+                cells[f"{label}, se"] = NOT_RUN if found is None else f"{found['se']:.2g}"
+            lines.append(cells)
+    return pd.DataFrame(lines)
+
+
+def comparison(rows: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
+    """RMSE ± standard error of full networks and of sBNN at 50 %, beside what others published."""
+    ours = {
+        "sBNN as stated": ("sBNN", "paper", "inclusion", 0.0),
+        "sBNN tuned": ("sBNN", "tuned", "snr", 0.0),
+        "sBNN-50 as stated (inclusion)": ("sBNN", "paper", "inclusion", 0.5),
+        "sBNN-50 tuned (inclusion)": ("sBNN", "tuned", "inclusion", 0.5),
+        "sBNN-50 tuned (snr)": ("sBNN", "tuned", "snr", 0.5),
+        "NN (ours)": ("NN", "ours", "magnitude", 0.0),
+        "NN-50 by magnitude (ours)": ("NN", "ours", "magnitude", 0.5),
+        "MC dropout (ours)": ("NN_Dr", "ours", "magnitude", 0.0),
+        "BbB (ours)": ("BbB", "ours", "snr", 0.0),
+        "BbB-50 by snr (ours)": ("BbB", "ours", "snr", 0.5),
+    }
+    lines = []
+    for name, hidden in networks(rows):
+        line = {"dataset": name, "hidden": hidden or NOT_RUN}
+        line["sBNN (paper)"], line["sBNN-50 (paper)"] = _printed(name, "sBNN", 0.0), _printed(name, "sBNN", 0.5)
+        for label, wanted in ours.items():
+            line[label] = _measured(cell(curves, name, hidden, *wanted), name)
+        line |= {f"{rival} (published)": _printed(name, rival, 0.0) for rival in RIVALS}
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def headline(rows: pd.DataFrame) -> pd.DataFrame:
+    """The comparison on one screen: the paper's number, ours by both recipes, and the strongest published rival."""
+    table = comparison(rows, summary(rows, "rmse"))
+    kept = ["sBNN (paper)", "sBNN as stated", "sBNN tuned", "sBNN-50 tuned (snr)", "Dropout 2018 (published)"]
+    return table[["dataset", "hidden", *kept]]
+
+
+def _printed(dataset: str, method: str, droprate: float) -> str:
+    p = PUBLISHED
+    found = p[(p.dataset == dataset) & (p.method == method) & (p.droprate == droprate)]
+    if found.empty:
+        return ""
+    spread = found.spread.iloc[0]
+    return found.rmse.iloc[0] if pd.isna(spread) else f"{found.rmse.iloc[0]} ± {spread}"
+
+
+def _measured(found: pd.Series | None, dataset: str) -> str:
+    if found is None:
+        return NOT_RUN
+    digits = DECIMALS.get(dataset, 2)
+    se = "" if pd.isna(found["se"]) else f" ± {found['se']:.{digits + (digits > 2)}f}"
+    return f"{found['mean']:.{digits}f}{se}"
+
+
+def calibration(rows: pd.DataFrame) -> pd.DataFrame:
+    """Test negative log-likelihood and coverage of the 95 % interval along every pruning curve."""
+    nll, coverage = summary(rows, "nll"), summary(rows, "coverage")
+    table = nll.rename(columns={"mean": "nll", "se": "nll_se"})
+    return table.assign(coverage=coverage["mean"], coverage_se=coverage["se"])
+
+
+def prunable(curves: pd.DataFrame) -> pd.DataFrame:
+    """The largest droprate up to which the mean RMSE stays within 5 % of the full network's, score by score."""
+    lines = []
+    for key, curve in curves.groupby(CURVE[:-1], sort=False):
+        curve = curve.sort_values("droprate")
+        within = (curve["mean"] <= 1.05 * curve["mean"].iloc[0]).cummin()
+        lines.append({**dict(zip(CURVE[:-1], key, strict=True)), "prunable": curve.droprate[within].max()})
+    table = pd.DataFrame(lines)
+    wide = table.pivot_table(index=["dataset", "hidden", "method", "recipe"], columns="score", values="prunable")
+    order = {name: number for number, name in enumerate(DATASETS)}
+    return wide.reset_index().sort_values(
+        ["method", "recipe", "dataset"], key=lambda c: c.map(lambda v: order.get(v, v))
+    )
+
+
+def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+    """RMSE by droprate, a panel per network; logarithmic, because a network that breaks is wrong by a factor."""
+    shown = networks(rows)
+    styles = {"inclusion": "-", "snr": "--", "magnitude": ":"}
+    drawn, axes = panels(4, -(-(len(shown) + 1) // 4), width=2.7, height=2.2, sharex=True)
+    for ax, (name, hidden) in zip(axes, shown, strict=False):
+        p = PUBLISHED[(PUBLISHED.dataset == name) & (PUBLISHED.method == "sBNN")]
+        ax.plot(p.droprate, p.rmse.astype(float), color="black", marker="x", ls=(0, (1, 2)), label="sBNN (paper)")
+        own = curves[(curves.dataset == name) & (curves.hidden == hidden)]
+        for (method, recipe), label in NAMES.items():
+            for score, curve in own[(own.method == method) & (own.recipe == recipe)].groupby("score", sort=False):
+                look = f"{method}_paper" if recipe == "paper" else method
+                line(ax, curve, "droprate", look, f"{label}, {score}", ls=styles[score], markersize=2.5, lw=1)
+        width = f"{hidden} units" if hidden else NOT_RUN
+        ax.set(title=f"{name}, {width}", yscale="log")
+    _legend(axes[len(shown)], axes)
+    for ax in axes[len(shown) :]:
+        ax.axis("off")
+    for ax in axes[::4]:
+        ax.set_ylabel("test RMSE")
+    for ax in axes[max(0, len(shown) - 4) : len(shown)]:
+        ax.set_xlabel("share of weights pruned")
+        ax.tick_params(labelbottom=True)
+    return drawn
+
+
+def _legend(place: Axes, axes: list[Axes]) -> None:
+    """One legend for all panels, in the first empty one."""
+    entries = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    place.legend(entries.values(), entries.keys(), loc="center left", fontsize=7, title="mean ± s.e. over splits")
