@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-EXPERIMENT ?= simulated_selection
+EXPERIMENT ?= uci_pruning
 EXPERIMENTS = $(basename $(notdir $(wildcard conf/experiment/*.yaml)))
 # Without a word from the user: the paper's sizes where CUDA is there, else minutes on a laptop.
 BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is_available() else 'laptop')" 2>/dev/null || echo laptop)
@@ -30,7 +30,7 @@ lint: setup  ## check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-reproduce: setup  ## run one experiment: make reproduce EXPERIMENT=simulated_selection [BUDGET=smoke|laptop|paper]
+reproduce: setup  ## run one experiment: make reproduce EXPERIMENT=uci_pruning [BUDGET=smoke|laptop|paper]
 	$(BIN)/sbnn-run experiment=$(EXPERIMENT) budget=$(BUDGET) $(ARGS)
 
 reproduce-all: setup  ## run every experiment, with tables and figures

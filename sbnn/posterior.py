@@ -40,7 +40,7 @@ class MeanField:
 
     def sample(self, eps: Tensor) -> Tensor:
         """Weights m + sigma eps, (R, M)."""
-        return self.mean + self.sigma * eps
+        return torch.addcmul(self.mean, self.sigma, eps)
 
     def gradient(self, grad_weights: Tensor, eps: Tensor, prior, penalty_weight: float) -> Tensor:
         """d objective / d theta from dL/dW and the prior's closed form (Algorithm 1), (2, R, M)."""

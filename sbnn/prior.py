@@ -8,6 +8,7 @@ Write `s = m^2 + sigma^2` for the second moment of the variational posterior N(m
 All parameters are natural logs where the name says so; tensors of shape (R, 1) give each replica its own.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -17,9 +18,13 @@ from torch import Tensor
 Number = float | Tensor
 
 
-def _tensor(value: Number) -> Tensor:
-    """A float as a double scalar, which neither rounds nor promotes the weights it meets."""
-    return value if isinstance(value, Tensor) else torch.tensor(value, dtype=torch.float64)
+def _exp(value: Number) -> Number:
+    """Of a float as a float: it costs nothing beside tensors, and neither rounds nor promotes them."""
+    return value.exp() if isinstance(value, Tensor) else math.exp(value)
+
+
+def _logit(value: Number) -> Number:
+    return value.logit() if isinstance(value, Tensor) else math.log(value / (1 - value))
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,11 @@ class GaussianPrior:
     log_tau: Number = 0.0
 
     def penalty(self, mean: Tensor, sigma: Tensor) -> Tensor:
-        tau = _tensor(self.log_tau).exp()
-        return (mean.square() + sigma.square()) / (2 * tau**2) - (sigma / tau).log()
+        return (mean.square() + sigma.square()) * (self.precision / 2) - sigma.log() + self.log_tau
 
     @property
-    def precision(self) -> Tensor:
-        return torch.exp(-2 * _tensor(self.log_tau))
+    def precision(self) -> Number:
+        return _exp(-2 * self.log_tau)
 
     def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
         return mean * self.precision, sigma * self.precision - 1 / sigma
@@ -57,15 +61,13 @@ class SpikeSlabPrior:
         """The same prior with another spike: the annealed schedule moves it step by step."""
         return replace(self, log_tau0=log_tau0)
 
-    def _precisions(self) -> tuple[Tensor, Tensor]:
-        slab, spike = _tensor(self.log_tau1), _tensor(self.log_tau0)
-        return torch.exp(-2 * slab), torch.exp(-2 * spike)
+    def _precisions(self) -> tuple[Number, Number]:
+        return _exp(-2 * self.log_tau1), _exp(-2 * self.log_tau0)
 
     def logit(self, s: Tensor) -> Tensor:
         """B - A of Eq. 10 at second moment s."""
         slab, spike = self._precisions()
-        pi = _tensor(self.pi)
-        return s * ((spike - slab) / 2) + (self.log_tau0 - self.log_tau1 + torch.logit(pi))
+        return s * ((spike - slab) / 2) + (self.log_tau0 - self.log_tau1 + _logit(self.pi))
 
     def inclusion(self, s: Tensor) -> Tensor:
         """p*, the posterior probability that the weight comes from the slab (Eq. 10)."""
@@ -79,16 +81,15 @@ class SpikeSlabPrior:
     def joint_penalty(self, mean: Tensor, sigma: Tensor, p: Tensor) -> Tensor:
         """R(theta, p) as printed in Eq. 9. NaN once p rounds to 0 or 1: train and report with `penalty`."""
         s, (slab, spike) = mean.square() + sigma.square(), self._precisions()
-        pi = _tensor(self.pi)
-        included = s * slab / 2 + self.log_tau1 + (p / (sigma * pi)).log()
-        excluded = s * spike / 2 + self.log_tau0 + ((1 - p) / (sigma * (1 - pi))).log()
+        included = s * slab / 2 + self.log_tau1 + (p / (sigma * self.pi)).log()
+        excluded = s * spike / 2 + self.log_tau0 + ((1 - p) / (sigma * (1 - self.pi))).log()
         return p * included + (1 - p) * excluded
 
     def penalty(self, mean: Tensor, sigma: Tensor) -> Tensor:
         """R at p = p*, collapsed so that no p appears: -log of the mixture at s, less log sigma."""
         s, (slab, _) = mean.square() + sigma.square(), self._precisions()
-        log_pi = _tensor(self.pi).log()
-        return s * slab / 2 + self.log_tau1 - log_pi - F.softplus(-self.logit(s)) - sigma.log()
+        slab_term = s * slab / 2 + self.log_tau1 - (sigma * self.pi).log()
+        return slab_term - F.softplus(-self.logit(s))
 
     def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
         """dR/dm = m lambda and dR/dsigma = sigma lambda - 1/sigma, in closed form; eps is not needed."""

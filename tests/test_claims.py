@@ -5,9 +5,13 @@ import itertools
 import pandas as pd
 import pytest
 
+from sbnn.data.uci import DATASETS
+from sbnn.report import claims_uci
 from sbnn.report.claims import judge
 from sbnn.report.claims_simulated import JUDGES
+from sbnn.report.claims_uci import WIDTHS
 from sbnn.report.simulated import along
+from sbnn.report.uci import published
 
 
 def verdicts(experiment, rows):
@@ -95,3 +99,53 @@ def test_along_keeps_what_the_sweep_varies():
     assert set(along(rows, "alpha")["alpha"]) == {1, 2, 3}
     assert set(along(rows, "active_share")["active_share"]) == {0.1, 0.2, 0.4, 0.8}
     assert set(along(rows, "active_share")["D"]) == {100}
+
+
+def uci_rows(change=lambda name, recipe, droprate, value: value, left_out=("year",)):
+    """sBNN by both recipes, at the paper's own numbers unless changed."""
+    for name, recipe, droprate, split in itertools.product(DATASETS, ("paper", "tuned"), (0.0, 0.5), range(2)):
+        if name in left_out:
+            continue
+        value, spread = published(name, "sBNN", droprate)
+        yield {
+            "dataset": name, "hidden": WIDTHS.get(name, 50), "method": "sBNN", "recipe": recipe, "score": "inclusion",
+            "droprate": droprate, "replicate": split, "metric": "rmse",
+            "value": change(name, recipe, droprate, value + (2 * split - 1) * spread),
+        }  # fmt: skip
+
+
+def uci_verdicts(*arguments, **options):
+    return judge("uci_pruning", claims_uci.JUDGES, pd.DataFrame(uci_rows(*arguments, **options)), "test").set_index(
+        "id"
+    )
+
+
+def test_uci_at_the_papers_own_numbers():
+    found = uci_verdicts()
+    assert (found["verdict"] == "reproduced").all(), found["ours"]
+    assert "9 of 9" in found.loc["5a", "ours"]
+    assert found.loc["5a", "ours"].startswith("3.07 / 5.54 / 0.69 / 0.08 / 0.00 / 4.00 / 4.48 / 0.62 / 0.94 / not run")
+    assert "as stated 6 of 9" in found.loc["5d", "ours"]
+    assert uci_verdicts(left_out=("year", "yacht"))["verdict"].tolist() == [
+        "partly",
+        "partly",
+        "partly",
+        "not reproduced",
+    ]
+    assert (uci_verdicts(left_out=tuple(DATASETS)[:-1]).loc[["5a", "5b", "5c"], "verdict"] == "partly").all()
+
+
+def test_uci_two_standard_errors_are_the_limit():
+    def power(by):
+        return lambda name, recipe, droprate, value: value + by * (name == "power" and droprate == 0)
+
+    assert uci_verdicts(power(0.08)).loc["5a", "verdict"] == "reproduced"
+    worse = uci_verdicts(power(0.09)).loc["5a"]
+    assert worse["verdict"] == "partly"
+    assert "missed power by 0.09" in worse["ours"]
+
+
+def test_uci_flatness_has_two_sides():
+    found = uci_verdicts(lambda name, recipe, droprate, value: published(name, "sBNN")[0])
+    assert found.loc["5c", "verdict"] == "partly"
+    assert "loss on none" in found.loc["5c", "ours"]

@@ -59,3 +59,10 @@ def test_one_cycle_is_torchs():
         cycle.step() if len(rates) < 1001 else None
     ours = [learning_rate("one_cycle", 0.1, step / 1000) for step in range(1001)]
     assert ours == pytest.approx(rates, abs=3e-4)
+
+
+def test_steps_take_the_place_of_epochs_in_whole_epochs():
+    def count(steps):
+        return Plan(Training(epochs=3, batch=30, lr=0.1, steps=steps), None, n=100).steps
+
+    assert [count(None), count(1), count(10), count(301)] == [9, 3, 9, 300]

@@ -6,6 +6,7 @@ import http.client
 import os
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -108,7 +109,8 @@ class Sources:
         except OSError as error:
             return str(error)
         finally:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):
+                temporary.unlink()
         return None
 
     def _fetch(self, file: File, temporary: Path) -> str:

@@ -92,12 +92,12 @@ def load(name: str, sources: Sources, dataset: Dataset | None = None) -> Table:
 
 def parse(found: Found, dataset: Dataset) -> np.ndarray:
     """The table (rows, columns) in a file, or a sentence that says which row of which file is wrong."""
-    text = _text(found)
+    text = _text(found).replace(",", " ")
     try:
-        values = np.loadtxt(io.StringIO(text.replace(",", " ")), ndmin=2)
+        values = np.loadtxt(io.StringIO(text), ndmin=2) if text.strip() else np.empty((0, dataset.columns))
         fault = _fault(values, dataset)
     except ValueError:
-        fault = _first_bad_row(text.replace(",", " "), dataset.columns)
+        fault = _first_bad_row(text, dataset.columns)
     if fault is None and found.altered:
         fault = "its sha256 is not the published one, so a value has been changed"
     if fault is not None:

@@ -67,6 +67,7 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
         "experiment": cfg.name,
         "budget": cfg.budget,
         "seed": cfg.seed,
+        "measured_on": cfg.data.get("evaluate_on", "test"),
         "seconds": round(seconds, 1),
         "resumed": cfg.resume,
         "device": f"{run.device.type} ({device})",
@@ -96,6 +97,8 @@ def _fresh(folder: Path) -> Path:
 def _finish(fresh: Path, folder: Path, judged: bool) -> float:
     """Draw into the fresh folder, put it in the old one's place, then update the claims beside it."""
     rows, facts = read_rows(fresh / "rows.csv"), json.loads((fresh / "run.json").read_text())
+    # Settings are chosen on validation data, claims are judged on test data.
+    judged = judged and facts.get("measured_on", "test") == "test"
     tables, figures = DRAWINGS[facts["experiment"]](rows)
     for name, table in tables.items():
         table.to_csv(fresh / f"{name}.csv", index=False, float_format="%.4g")

@@ -35,7 +35,7 @@ def summary(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 def cell(curves: pd.DataFrame, dataset: str, hidden: int, method: str, recipe: str, score: str, droprate: float):
     """One line of a summary, or None if it was not run."""
-    wanted = (dataset, hidden, method, recipe, score, droprate)
+    wanted = [dataset, hidden, method, recipe, score, droprate]
     found = curves[(curves[CURVE] == wanted).all(axis=1)]
     return None if found.empty else found.iloc[0]
 

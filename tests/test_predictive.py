@@ -1,0 +1,70 @@
+"""Error, likelihood and coverage against second derivations."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from sbnn.data.replicas import ReplicaData
+from sbnn.layout import Layout
+from sbnn.likelihood import Gaussian
+from sbnn.methods import Fit
+from sbnn.networks import mlp
+from sbnn.posterior import Deterministic, MeanField
+from sbnn.predictive import Predictive
+
+
+@pytest.fixture
+def line():
+    """Two replicas of y = w x with w ~ N(2, 0.3^2), noise variance 0.5, on a target of scale 3."""
+    torch.manual_seed(0)
+    x = torch.randn(4000, 1, dtype=torch.float64)
+    spread = (0.3 * x**2 * 0.3 + 0.5).sqrt()
+    y = 3 * (2 * x + spread * torch.randn(4000, 1, dtype=torch.float64))
+    data = ReplicaData.of(x, y, replicas=2)
+    one = torch.ones(2, 1, 1, dtype=torch.float64)
+    data = ReplicaData(**{**vars(data), "y_shift": 0 * one, "y_scale": 3 * one})
+    layout = Layout(nn.Sequential(nn.Linear(1, 1, bias=False)).double())
+    posterior = MeanField.around(torch.full((2, 1), 2.0, dtype=torch.float64), sigma=0.3)
+    likelihood = Gaussian(torch.full((2,), math.log(0.5), dtype=torch.float64), learned=False)
+    return Fit(layout, posterior, None, likelihood, chunk=10), data, x[:, 0].numpy(), y[:, 0].numpy()
+
+
+def test_a_gaussian_posterior_has_the_likelihood_and_coverage_of_its_closed_form(line):
+    fit, data, x, y = line
+    found = Predictive(fit, data, 3000, [1, 2]).measure(torch.ones(2, 1, dtype=torch.bool))
+    variance = 9 * (0.09 * x**2 + 0.5)
+    nll = 0.5 * np.mean((y - 6 * x) ** 2 / variance + np.log(2 * np.pi * variance))
+    np.testing.assert_allclose(found["nll"], nll, atol=0.01)
+    np.testing.assert_allclose(found["coverage"], 0.95, atol=0.01)
+    np.testing.assert_allclose(found["rmse"], np.sqrt(np.mean((y - 6 * x) ** 2)))
+
+
+def test_a_pruned_weight_has_neither_mean_nor_spread(line):
+    fit, data, _, y = line
+    found = Predictive(fit, data, 5, [1, 2]).measure(torch.tensor([[False], [True]]))
+    assert found["rmse"][0] == pytest.approx(np.sqrt(np.mean(y**2)))
+    assert found["nll"][0] == pytest.approx(0.5 * np.mean(y**2 / 4.5 + np.log(2 * np.pi * 4.5)))
+    assert found["rmse"][1] < found["rmse"][0]
+
+
+def test_a_point_estimate_is_one_network_and_dropout_many(line):
+    _, data, _, _ = line
+    torch.manual_seed(1)
+    network = mlp(1, [8], dropout=True).double()
+    layout, means = Layout(network), torch.randn(1, 2, 25, dtype=torch.float64)
+    likelihood = Gaussian(torch.zeros(2, dtype=torch.float64), learned=False)
+    everything = torch.ones(2, 25, dtype=torch.bool)
+    point = Fit(layout, Deterministic(means), None, likelihood, chunk=10)
+    rates = {"2.rate": torch.tensor([0.0, 0.5], dtype=torch.float64)}
+    dropped = Fit(layout, Deterministic(means), None, likelihood, chunk=10, dropout=rates)
+    predictive = Predictive(dropped, data, 20, [1, 2])
+    one, many = Predictive(point, data, 20, [1, 2]).measure(everything), predictive.measure(everything)
+    for metric in ("rmse", "nll", "coverage"):
+        assert many[metric][0] == pytest.approx(float(one[metric][0]))  # rate 0 drops nothing
+        assert many[metric][1] != pytest.approx(float(one[metric][1]))
+        assert torch.equal(many[metric], predictive.measure(everything)[metric])  # the same masks every time
+    assert many["coverage"][1] > one["coverage"][1]
+    assert not network.training
