@@ -1,18 +1,29 @@
-"""Write the table of claims in README.md anew from results/claims.csv."""
+"""Write the tables in README.md anew from results/."""
 
 from pathlib import Path
 
-from sbnn.report.claims import markdown
+from sbnn.report import claims, uci
 
 ROOT = Path(__file__).parents[1]
-START, END = "<!-- claims: written by scripts/update_readme.py from results/claims.csv -->", "<!-- end of claims -->"
+RESULTS = ROOT / "results"
+
+
+def tables() -> dict[str, str]:
+    """What stands between `<!-- NAME: ... -->` and `<!-- end of NAME -->`."""
+    return {
+        "uci": uci.markdown(RESULTS / "uci_pruning" / "comparison.csv"),
+        "claims": claims.markdown(RESULTS / "claims.csv"),
+    }
 
 
 def main() -> None:
     readme = ROOT / "README.md"
-    before, _, rest = readme.read_text().partition(START)
-    _, _, after = rest.partition(END)
-    readme.write_text(f"{before}{START}\n{markdown(ROOT / 'results' / 'claims.csv')}\n{END}{after}")
+    text = readme.read_text()
+    for name, table in tables().items():
+        before, start, rest = text.partition(f"<!-- {name}: written by scripts/update_readme.py from results/ -->\n")
+        _, end, after = rest.partition(f"<!-- end of {name} -->")
+        text = f"{before}{start}{table}\n{end}{after}"
+    readme.write_text(text)
 
 
 if __name__ == "__main__":

@@ -32,15 +32,22 @@ EXPECTED = {
         "own": ["active_share", "D", "alpha", "f"],
         "claims": 3,
     },
+    "uci_pruning": {
+        "tables": ["datasets", "rmse_by_droprate", "comparison", "calibration", "prunable"],
+        "figures": ["rmse_by_droprate"],
+        "own": ["hidden", "source"],
+        "claims": 4,
+    },
 }
 METRICS = {
     "simulated_relevance": {"influence", "psi_1", "psi_2", "train_mse"},
     "simulated_correlation": {"correlation", "phi", "train_mse"},
     "simulated_selection": {"accuracy", "train_mse", "test_mse", "detected_share", "actual_share"},
     "simulated_pruning": {"train_mse", "test_mse"},
+    "uci_pruning": {"rmse", "nll", "coverage"},
 }
 CLAIM_COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
-IN_UNIT_INTERVAL = ["phi", "psi_1", "psi_2", "accuracy", "detected_share", "actual_share"]
+IN_UNIT_INTERVAL = ["phi", "psi_1", "psi_2", "accuracy", "detected_share", "actual_share", "coverage"]
 
 
 @pytest.mark.parametrize("name", EXPECTED)

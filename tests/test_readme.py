@@ -5,14 +5,15 @@ from pathlib import Path
 
 import torch
 
-from sbnn.report.claims import markdown
+from sbnn.report import claims, uci
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
-def test_table_is_the_committed_claims():
-    assert markdown(ROOT / "results" / "claims.csv") in README
+def test_tables_are_those_of_the_committed_results():
+    assert claims.markdown(ROOT / "results" / "claims.csv") in README
+    assert uci.markdown(ROOT / "results" / "uci_pruning" / "comparison.csv") in README
 
 
 def test_example_runs_and_prunes():

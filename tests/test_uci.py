@@ -8,7 +8,7 @@ from sbnn.cli import execute
 from sbnn.data.sources import Sources, Unavailable, data_directory
 from sbnn.data.uci import DATASETS, load
 from sbnn.errors import ConfigError
-from sbnn.experiments.uci_pruning import replicas, split
+from sbnn.experiments.uci_pruning import enlarged, replicas, split
 from sbnn.run import Run
 
 BUNDLED = ["boston", "concrete", "energy", "wine"]
@@ -126,6 +126,14 @@ def test_protein_is_run_at_both_widths(configured, tmp_path, monkeypatch):
     assert set(pd.read_csv(tmp_path / "out" / "rows.csv")["hidden"]) == {50, 100}
 
 
+def test_large_datasets_train_longer_on_larger_batches(configured):
+    cfg = configured("experiment=uci_pruning", "budget=smoke", "trainer.steps=30", "trainer.batch=20")
+    assert [enlarged(cfg, "protein").trainer[key] for key in ("steps", "batch")] == [60, 80]
+    assert enlarged(cfg, "boston").trainer == cfg.trainer
+    in_epochs = configured("experiment=uci_pruning", "budget=smoke", "trainer.steps=null")
+    assert enlarged(in_epochs, "protein").trainer.steps is None
+
+
 def test_choosing_on_validation_data_judges_no_claim(configured, tmp_path):
     smoke(configured, tmp_path, "data.datasets=[boston]", "rivals=[]", "data.evaluate_on=validation")
     assert not (tmp_path / "claims.csv").exists()
@@ -141,6 +149,9 @@ def test_choosing_on_validation_data_judges_no_claim(configured, tmp_path):
         ("data.evaluate_on=train", r"data\.evaluate_on=train is unknown"),
         ("data.hidden.protein=50", r"data\.hidden\.protein=50 must be a list of whole numbers"),
         ("+data.hidden.bostn=[5]", r"data\.hidden\.bostn is unknown"),
+        ("data.enlarge.protein.steps=0.5", r"data\.enlarge\.protein=.* a whole number above 0"),
+        ("+data.enlarge.protein.lr=2", r"data\.enlarge\.protein=.* must give a dataset's steps or batch"),
+        ("network.hidden=[50,50]", r"network\.hidden=\[50, 50\] must be one layer"),
         ("recipe=best", r"recipe=best is unknown; choose one of all, tuned, paper"),
         ("rivals=[SVM]", r"rivals=SVM is unknown; choose one of NN, NN_Dr, BbB"),
         ("recipes.paper.prior.log_tau0=3", r"recipes\.paper: prior\.log_tau0=3 \(spike\) must be below"),

@@ -1,19 +1,21 @@
 """Experiment 5: regression on ten UCI datasets, the error as weights are pruned, and rivals on the same splits."""
 
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 import torch
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from torch import Tensor
 
 from sbnn import config
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.sources import Sources, Unavailable, data_directory
 from sbnn.data.uci import DATASETS, Table, load
 from sbnn.errors import ConfigError
-from sbnn.methods import fit
+from sbnn.methods import Fit, fit
 from sbnn.networks import mlp
 from sbnn.predictive import Predictive
 from sbnn.pruning import Pruning, prune_mask
@@ -32,11 +34,19 @@ def check(cfg: DictConfig) -> None:
             raise ConfigError(f"data.hidden.{name} is unknown; choose one of {', '.join(DATASETS)}.")
         if not OmegaConf.is_list(units) or not units or not all(isinstance(u, int) and u > 0 for u in units):
             raise ConfigError(f"data.hidden.{name}={units} must be a list of whole numbers in [1, inf).")
+    for name, times in cfg.data.enlarge.items():
+        fits = set(times) <= {"steps", "batch"} and all(isinstance(t, int) and t > 0 for t in times.values())
+        if name not in DATASETS or not fits:
+            raise ConfigError(
+                f"data.enlarge.{name}={times} must give a dataset's steps or batch a whole number above 0."
+            )
+    if len(cfg.network.hidden) > 1:
+        raise ConfigError(f"network.hidden={list(cfg.network.hidden)} must be one layer in this experiment.")
     for _, recipe, own in recipes(cfg):
         try:
             config.check(own)
             for name in cfg.data.datasets:  # a plan refuses a batch larger than its rows
-                Plan(Training(**own.trainer), None, split(name, cfg)[0].shape[1])
+                Plan(Training(**enlarged(own, name).trainer), None, split(name, cfg)[0].shape[1])
         except ConfigError as error:
             raise ConfigError(f"{error}" if recipe == "tuned" else f"recipes.{recipe}: {error}") from error
 
@@ -55,6 +65,13 @@ def changed(cfg: DictConfig, name: str) -> DictConfig:
         raise ConfigError(f"recipes.{name} changes a key that does not exist ({error.key}).") from error
 
 
+def enlarged(cfg: DictConfig, name: str) -> DictConfig:
+    """The configuration with the longer, larger training of a large dataset."""
+    times = cfg.data.enlarge.get(name, {})
+    trainer = {key: cfg.trainer[key] * by for key, by in times.items() if cfg.trainer[key] is not None}
+    return OmegaConf.merge(cfg, {"trainer": trainer})
+
+
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
     rows = Rows(cfg.name)
     for name, table in available(cfg).items():
@@ -62,24 +79,30 @@ def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
         splits = [{"replicate": number} for number in range(len(train))]
         for hidden in widths(name, cfg):
             for method, recipe, own in recipes(cfg):
-                network = mlp(table.x.shape[1], hidden, dropout=method == "NN_Dr")
-                seeds = [seed_of(run.seed, method, name, *hidden, s["replicate"]) for s in splits]
+                seeds = [seed_of(run.seed, method, name, hidden, s["replicate"]) for s in splits]
+                network = mlp(table.x.shape[1], [hidden], dropout=method == "NN_Dr")
                 rates = torch.full((len(train),), own.dropout.rates[0], device=run.device, dtype=run.dtype)
-                label = f"{name}-{hidden[-1]}-{recipe}"
                 dropout = rates if method == "NN_Dr" else None
+                label, own = f"{name}-{hidden}-{recipe}", enlarged(own, name)
                 model = fit(run, method, network, train, own, seeds, label, dropout=dropout)
-                columns = {
-                    "dataset": name, "method": method, "recipe": recipe if method == "sBNN" else "ours",
-                    "hidden": hidden[-1], "source": table.origin,
-                }  # fmt: skip
+                columns = {"dataset": name, "method": method, "hidden": hidden, "source": table.origin}
+                columns["recipe"] = recipe if method == "sBNN" else "ours"
                 predictive = Predictive(model, test, own.predictive.samples, [seed_of("test", seed) for seed in seeds])
-                for score in SCORES[method]:
-                    ranked = model.posterior.score(score)
-                    for droprate in own.droprates:
-                        keep = prune_mask(ranked, model.layout, droprate, Pruning(**own.pruning))
-                        for metric, values in predictive.measure(keep).items():
-                            rows.add(splits, metric, values, score=score, droprate=droprate, **columns)
+                for score, droprate, measured in pruned(model, predictive, method, own):
+                    for metric, values in measured.items():
+                        rows.add(splits, metric, values, score=score, droprate=droprate, **columns)
     return rows.table()
+
+
+def pruned(
+    model: Fit, predictive: Predictive, method: str, cfg: DictConfig
+) -> Iterator[tuple[str, float, dict[str, Tensor]]]:
+    """What a fit measures at every droprate, under every score that its method has."""
+    for score in SCORES[method]:
+        ranked = model.posterior.score(score)
+        for droprate in cfg.droprates:
+            keep = prune_mask(ranked, model.layout, droprate, Pruning(**cfg.pruning))
+            yield score, droprate, predictive.measure(keep)
 
 
 def available(cfg: DictConfig) -> dict[str, Table]:
@@ -96,9 +119,9 @@ def available(cfg: DictConfig) -> dict[str, Table]:
     return tables
 
 
-def widths(name: str, cfg: DictConfig) -> list[list[int]]:
-    """Hidden layers of each network trained on a dataset."""
-    return [[width] for width in cfg.data.hidden[name]] if name in cfg.data.hidden else [list(cfg.network.hidden)]
+def widths(name: str, cfg: DictConfig) -> list[int]:
+    """Hidden units of each network trained on a dataset."""
+    return list(cfg.data.hidden.get(name, cfg.network.hidden))
 
 
 def split(name: str, cfg: DictConfig) -> tuple[np.ndarray, np.ndarray]:

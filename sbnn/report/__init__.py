@@ -31,7 +31,7 @@ JUDGES = claims_simulated.JUDGES | claims_uci.JUDGES
 # One number per experiment for a sweeper to optimise.
 HEADLINES = claims_simulated.HEADLINES | {"uci_pruning": claims_uci.geometric_mean_error}
 # A table to end the run with, where there is one that fits a screen.
-CLOSING = {"uci_pruning": uci.headline}
+CLOSING = {"uci_pruning": uci.closing}
 
 
 def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judged: bool) -> float:

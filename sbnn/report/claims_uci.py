@@ -60,7 +60,7 @@ def flat_to_half(rows: pd.DataFrame) -> Finding:
         return LEFT_OUT
     flat = [n for n, rise in rises.items() if rise <= 0.05]
     lost = [f"{n} (+{rise:.0%})" for n, rise in rises.items() if rise > 0.05]
-    text = f"flat on {', '.join(flat) or 'none'}; loss on {', '.join(lost) or 'none'}"
+    text = f"flat on {len(flat)}: {', '.join(flat) or 'none'}; loss on {len(lost)}: {', '.join(lost) or 'none'}"
     return Finding(text, None, [(n in flat) != (n in EARLY_LOSS) for n in rises] + complete(full))
 
 

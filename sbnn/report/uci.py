@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from sbnn.data.uci import DATASETS
 from sbnn.report.rows import mean_and_error
@@ -99,7 +101,7 @@ def rmse_by_droprate(rows: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
                 found = cell(curves, name, hidden, method, recipe, score, droprate)
                 label = f"{NAMES[method, recipe]}, {score}"
                 cells[label] = NOT_RUN if found is None else f"{found['mean']:.4g}"
-                cells[f"{label}, se"] = NOT_RUN if found is None else f"{found['se']:.2g}"
+                cells[f"{label}, se"] = NOT_RUN if found is None else f"{found['se']:.2g}".replace("nan", "")
             lines.append(cells)
     return pd.DataFrame(lines)
 
@@ -129,11 +131,23 @@ def comparison(rows: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def headline(rows: pd.DataFrame) -> pd.DataFrame:
-    """The comparison on one screen: the paper's number, ours by both recipes, and the strongest published rival."""
-    table = comparison(rows, summary(rows, "rmse"))
-    kept = ["sBNN (paper)", "sBNN as stated", "sBNN tuned", "sBNN-50 tuned (snr)", "Dropout 2018 (published)"]
-    return table[["dataset", "hidden", *kept]]
+# The comparison on one screen: the paper's number, ours by both recipes, and the strongest published rival.
+HEADLINE = [
+    "dataset", "hidden", "sBNN (paper)", "sBNN as stated", "sBNN tuned", "sBNN-50 tuned (snr)",
+    "Dropout 2018 (published)",
+]  # fmt: skip
+
+
+def closing(rows: pd.DataFrame) -> pd.DataFrame:
+    """The table a run ends with."""
+    return comparison(rows, summary(rows, "rmse"))[HEADLINE]
+
+
+def markdown(path: Path) -> str:
+    """The same for a page, from comparison.csv."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)[HEADLINE]
+    lines = [HEADLINE, ["---"] * len(HEADLINE), *table.to_numpy().tolist()]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _printed(dataset: str, method: str, droprate: float) -> str:
@@ -190,11 +204,14 @@ def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
                 line(ax, curve, "droprate", look, f"{label}, {score}", ls=styles[score], markersize=2.5, lw=1)
         width = f"{hidden} units" if hidden else NOT_RUN
         ax.set(title=f"{name}, {width}", yscale="log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(NullFormatter())
     _legend(axes[len(shown)], axes)
     for ax in axes[len(shown) :]:
         ax.axis("off")
     for ax in axes[::4]:
-        ax.set_ylabel("test RMSE")
+        ax.set_ylabel("test RMSE, target's units")
     for ax in axes[max(0, len(shown) - 4) : len(shown)]:
         ax.set_xlabel("share of weights pruned")
         ax.tick_params(labelbottom=True)
@@ -204,4 +221,5 @@ def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
 def _legend(place: Axes, axes: list[Axes]) -> None:
     """One legend for all panels, in the first empty one."""
     entries = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    place.legend(entries.values(), entries.keys(), loc="center left", fontsize=7, title="mean ± s.e. over splits")
+    lines = [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in entries.values()]
+    place.legend(lines, entries.keys(), loc="center left", fontsize=7, title="mean ± s.e. over splits")
