@@ -99,7 +99,7 @@ def test_what_cannot_be_had_is_reported_once_and_the_rest_goes_on(configured, tm
 
 def test_nothing_to_be_had_is_an_error(configured, tmp_path, monkeypatch):
     monkeypatch.setattr("sbnn.data.sources.urllib.request.urlopen", no_network)
-    with pytest.raises(Unavailable, match="yacht cannot be had"):
+    with pytest.raises(Unavailable, match=r"None of data\.datasets=\['yacht'\] can be had"):
         smoke(configured, tmp_path, "data.datasets=[yacht]")
     assert not (tmp_path / "out").exists()
 

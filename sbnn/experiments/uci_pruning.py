@@ -107,15 +107,14 @@ def pruned(
 
 def available(cfg: DictConfig) -> dict[str, Table]:
     """The datasets that can be had; of each other one, why not, once."""
-    sources, tables, missing = Sources(data_directory(cfg.data.dir), progress=cfg.progress), {}, None
+    sources, tables = Sources(data_directory(cfg.data.dir), progress=cfg.progress), {}
     for name in dict.fromkeys(cfg.data.datasets):
         try:
             tables[name] = load(name, sources)
         except Unavailable as error:
-            missing = error
             print(f"sbnn: {error}", file=sys.stderr)
     if not tables:
-        raise missing
+        raise Unavailable(f"None of data.datasets={list(cfg.data.datasets)} can be had; there is nothing to train on.")
     return tables
 
 

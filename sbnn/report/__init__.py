@@ -117,6 +117,8 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
     print(f"\n{folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
     if judged:
         print(verdicts[["id", "claim", "paper", "ours", "verdict"]].to_string(index=False))
+    else:
+        print("This is one of a sweep, or measured on validation data: no claim is judged.")
     if facts["experiment"] in CLOSING:
         print(f"\n{CLOSING[facts['experiment']](rows).to_string(index=False)}")
     return float(HEADLINES[facts["experiment"]](rows))
