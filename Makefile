@@ -39,7 +39,7 @@ reproduce-all: setup  ## run every experiment, with tables and figures
 	  $(BIN)/sbnn-run experiment=$$experiment budget=$(BUDGET) $(ARGS) || exit 1; \
 	done
 
-readme: setup  ## write README's table of claims anew from results/claims.csv
+readme: setup  ## write README's tables anew from results/
 	$(BIN)/python scripts/update_readme.py
 
 benchmark: setup  ## time replicas trained together against one after another

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent
 # In a wheel the configuration travels inside the package; in a checkout it is the top-level folder.
 CONF = PACKAGE / "conf" if (PACKAGE / "conf").is_dir() else PACKAGE.parent / "conf"
 
-# What each key may hold. A key whose default is a list takes a list of such values, never an empty one.
+# What each key may hold. A key whose default is a list takes a list of such values.
 CHOICES = {
     "dtype": ("float32", "float64"),
     "trainer.optimizer": ("adam", "sgd"),
@@ -80,6 +80,8 @@ LISTS = (
 RISING = ("selection.thresholds", "droprates")
 OPTIONAL = ("threads", "trainer.steps", "trainer.anneal_from", "prior.log_decay", "data.splits")
 MAY_BE_EMPTY = ("rivals",)
+TABLES = ("data", "network", "prior", "init", "likelihood", "trainer", "vary", "selection", "dropout", "recipes",
+          "predictive", "pruning")  # fmt: skip
 ABSENT = object()
 
 
@@ -89,7 +91,13 @@ def by_budget(table: DictConfig, *, _root_: DictConfig) -> object:
     return OmegaConf.create(value) if isinstance(value, list) else value
 
 
+def results_folder(name: str, evaluated_on: str) -> str:
+    """A run on validation data must not take the place of one on test data."""
+    return name if evaluated_on == "test" else f"{name}_{evaluated_on}"
+
+
 OmegaConf.register_new_resolver("by_budget", by_budget, replace=True)
+OmegaConf.register_new_resolver("results_folder", results_folder, replace=True)
 
 
 def experiments() -> list[str]:
@@ -103,6 +111,10 @@ def check(cfg: DictConfig) -> None:
         raise ConfigError(f"No experiment was chosen; add experiment=NAME with one of {', '.join(experiments())}.")
     if not isinstance(cfg.results_dir, str):
         raise ConfigError(f"results_dir={cfg.results_dir} must be the path of a folder.")
+    for key in TABLES:
+        table(cfg, key)
+    if cfg.name.startswith("simulated") != ("observations" in cfg.data):
+        raise ConfigError(f"experiment={cfg.name} does not run on the data chosen; leave data= out.")
     for key, allowed in CHOICES.items():
         for value in values(cfg, key):
             if value not in allowed:
@@ -144,6 +156,14 @@ def check_numbers(cfg: DictConfig, key: str, interval: str, kind: type = float) 
             raise ConfigError(f"{key}={value} must be {article} in {interval}.")
 
 
+def table(cfg: DictConfig, key: str) -> DictConfig:
+    """A key that holds further keys."""
+    found = OmegaConf.select(cfg, key)
+    if not OmegaConf.is_dict(found):
+        raise ConfigError(f"{key}={found} must be a table of settings by name.")
+    return found
+
+
 def values(cfg: DictConfig, key: str) -> list:
     """The value of a key as a list, whether it holds one or many; empty where it may be and is left out.
 
@@ -154,6 +174,6 @@ def values(cfg: DictConfig, key: str) -> list:
         return []
     if key in LISTS:
         if not OmegaConf.is_list(value) or (len(value) == 0 and key not in MAY_BE_EMPTY):
-            raise ConfigError(f"{key}={value} must be a list of at least one value.")
+            raise ConfigError(f"{key}={value} must be a list{'' if key in MAY_BE_EMPTY else ' of at least one value'}.")
         return list(value)
     return [] if value is None and key in OPTIONAL else [value]

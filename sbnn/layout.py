@@ -28,8 +28,7 @@ class Layout:
         numbers = torch.tensor([modules.index(name.rpartition(".")[0]) for name in self.names])
         self.module = numbers[self.owner]  # (M,), a weight and its bias share one
         self.is_bias = torch.tensor([len(s) < 2 for s in self.shapes])[self.owner]  # (M,)
-        chain = isinstance(network, nn.Sequential)
-        self.is_dense_chain = chain and all(isinstance(m, nn.Linear | nn.ReLU | Dropout) for m in network)
+        self.is_dense_chain = self._plain_sequence()
 
     @property
     def fan_in(self) -> Tensor:
@@ -64,7 +63,7 @@ class Layout:
         dense layers does without it too.
         """
         extras = extras or {}
-        if self.is_dense_chain and len(weights) > 1:
+        if self.is_dense_chain and len(weights) > 1 and x.dim() == 3:
             return self._dense_chain(weights, x, extras)
 
         def one(row: Tensor, inputs: Tensor, extra: dict[str, Tensor]) -> Tensor:
@@ -73,6 +72,15 @@ class Layout:
         if len(weights) == 1:
             return one(weights[0], x[0], {k: v[0] for k, v in extras.items()}).unsqueeze(0)
         return vmap(one, randomness="different")(weights, x, extras)
+
+    def _plain_sequence(self) -> bool:
+        """Whether the network is known layers one after another, each used once, no weight shared."""
+        if type(self.network) is not nn.Sequential:
+            return False
+        children = list(self.network.named_children())  # leaves out a module's second use
+        owned = [f"{name}.{own}" for name, module in children for own, _ in module.named_parameters()]
+        known = all(type(module) in (nn.Linear, nn.ReLU, Dropout) for _, module in children)
+        return known and len(children) == len(self.network) and owned == self.names
 
     def _dense_chain(self, weights: Tensor, x: Tensor, extras: dict[str, Tensor]) -> Tensor:
         """`forward` as batched matrix products: small networks spend half their time in vmap otherwise."""

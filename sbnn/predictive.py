@@ -10,7 +10,7 @@ from torch.distributions import Normal
 from sbnn.data.replicas import ReplicaData
 from sbnn.methods import Fit
 from sbnn.posterior import MeanField
-from sbnn.streams import Streams
+from sbnn.streams import Streams, seed_modules
 
 TWO_SIDED_95 = 1.959964
 
@@ -23,7 +23,8 @@ class Predictive:
     """
 
     def __init__(self, fit: Fit, data: ReplicaData, samples: int, seeds: list[int]):
-        self.fit, self.data, self.seeds = fit, data, seeds
+        self.fit, self.seeds = fit, seeds
+        (self.x, self.y), self.scale = data.all(), data.y_scale.flatten()  # (R, B, ...), (R,)
         posterior, streams = fit.posterior, Streams(seeds, fit.posterior.mean.device)
         if isinstance(posterior, MeanField):
             noise = torch.empty_like(posterior.mean)
@@ -39,7 +40,7 @@ class Predictive:
         that of the average prediction. `nll` is of the mixture; `coverage` is the share of targets inside the
         central 95 % of the Gaussian with the mixture's mean and variance.
         """
-        (x, y), scale = self.data.all(), self.data.y_scale.flatten()  # (R, B, 1) and (R,)
+        x, y, scale = self.x, self.y, self.scale
         outputs = torch.stack(list(self._outputs(x, keep)))  # (S, R, B, 1)
         mean, noise = outputs.mean(0), self.fit.likelihood.log_variance.exp().view(-1, 1, 1)
         point = mean if self.fit.dropout else self.fit.layout.forward(self.fit.posterior.mean * keep, x)
@@ -54,7 +55,7 @@ class Predictive:
     def _outputs(self, x: Tensor, keep: Tensor) -> Iterator[Tensor]:
         self.fit.layout.network.train(bool(self.fit.dropout))
         if self.fit.dropout:
-            Streams(self.seeds, keep.device)  # seeds the masks: the same for every pruning
+            seed_modules(self.seeds[0], keep.device)  # the same masks for every pruning
         for weights in self.draws:
             yield self.fit.layout.forward(weights * keep, x, self.fit.dropout)
         self.fit.layout.network.eval()

@@ -8,9 +8,18 @@ from torch import Tensor
 
 def seed_of(*key: object) -> int:
     """A seed from readable parts, seed_of(0, "sBNN", "alpha", 2); 2 and 2.0 are the same part."""
-    parts = (f"{part:g}" if isinstance(part, int | float) else str(part) for part in key)
+    parts = (f"{part:g}" if isinstance(part, float) else str(part) for part in key)
     digest = hashlib.blake2b("/".join(parts).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
+
+
+def seed_modules(seed: int, device: torch.device) -> torch.Generator:
+    """Seed what modules draw for themselves (dropout): the device's default generator."""
+    default = torch.default_generator
+    if device.type == "cuda":
+        torch.cuda.init()
+        default = torch.cuda.default_generators[torch.cuda.current_device() if device.index is None else device.index]
+    return default.manual_seed(seed)
 
 
 class Streams:
@@ -23,12 +32,7 @@ class Streams:
     def __init__(self, seeds: list[int], device: torch.device | str = "cpu"):
         self.device = torch.device(device)
         self.generators = [torch.Generator(self.device).manual_seed(seed) for seed in seeds]
-        self.default = torch.default_generator
-        if self.device.type == "cuda":
-            torch.cuda.init()
-            index = torch.cuda.current_device() if self.device.index is None else self.device.index
-            self.default = torch.cuda.default_generators[index]
-        self.default.manual_seed(seeds[0])
+        self.default = seed_modules(seeds[0], self.device)
 
     def __len__(self) -> int:
         return len(self.generators)

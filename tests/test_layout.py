@@ -9,6 +9,14 @@ from sbnn.layout import Layout
 from sbnn.networks import mlp
 
 
+class Cosine(nn.Linear):
+    def forward(self, x):
+        return super().forward(x).cos()
+
+
+RELU, SHARED = nn.ReLU(), nn.Linear(5, 5)
+
+
 @pytest.mark.parametrize(
     ("network", "dense"),
     [
@@ -17,6 +25,9 @@ from sbnn.networks import mlp
         (nn.Sequential(nn.Linear(5, 4, bias=False), nn.ReLU(), nn.Linear(4, 2)), True),
         (nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 2)), False),
         (nn.Linear(5, 2), False),
+        (nn.Sequential(nn.Linear(5, 4), RELU, nn.Linear(4, 4), RELU, nn.Linear(4, 2)), False),
+        (nn.Sequential(SHARED, nn.ReLU(), SHARED), False),
+        (nn.Sequential(Cosine(5, 2)), False),
     ],
 )
 def test_replicas_give_what_each_gives_alone(network, dense):

@@ -1,8 +1,10 @@
 """The README says what is true: its table is the committed results', its example runs."""
 
 import re
+import subprocess
 from pathlib import Path
 
+import pytest
 import torch
 
 from sbnn.report import claims, uci
@@ -12,6 +14,8 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_tables_are_those_of_the_committed_results():
+    if subprocess.run(["git", "-C", ROOT, "diff", "--quiet", "HEAD", "--", "results"], check=False).returncode == 1:
+        pytest.skip("results/ holds a run of your own; `make readme` puts its numbers into README")
     assert claims.markdown(ROOT / "results" / "claims.csv") in README
     assert uci.markdown(ROOT / "results" / "uci_pruning" / "comparison.csv") in README
 

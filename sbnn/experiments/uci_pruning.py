@@ -1,7 +1,7 @@
 """Experiment 5: regression on ten UCI datasets, the error as weights are pruned, and rivals on the same splits."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from omegaconf.errors import OmegaConfBaseException
 from torch import Tensor
 
 from sbnn import config
+from sbnn.config import table
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.sources import Sources, Unavailable, data_directory
 from sbnn.data.uci import DATASETS, Table, load
@@ -21,34 +22,63 @@ from sbnn.predictive import Predictive
 from sbnn.pruning import Pruning, prune_mask
 from sbnn.report.rows import Rows
 from sbnn.run import Run
-from sbnn.schedule import Plan, Training
 from sbnn.streams import seed_of
 
 # Every method with the scores it can be ranked by: its own first.
 SCORES = {"sBNN": ("inclusion", "snr", "magnitude"), "BbB": ("snr",), "NN": ("magnitude",), "NN_Dr": ("magnitude",)}
+# What a recipe may change, and whose it may be.
+CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout")
+RECIPES = ("paper", "NN", "NN_Dr", "BbB")
 
 
 def check(cfg: DictConfig) -> None:
-    for name, units in cfg.data.hidden.items():
-        if name not in DATASETS:
-            raise ConfigError(f"data.hidden.{name} is unknown; choose one of {', '.join(DATASETS)}.")
-        if not OmegaConf.is_list(units) or not units or not all(isinstance(u, int) and u > 0 for u in units):
-            raise ConfigError(f"data.hidden.{name}={units} must be a list of whole numbers in [1, inf).")
-    for name, times in cfg.data.enlarge.items():
-        fits = set(times) <= {"steps", "batch"} and all(isinstance(t, int) and t > 0 for t in times.values())
-        if name not in DATASETS or not fits:
-            raise ConfigError(
-                f"data.enlarge.{name}={times} must give a dataset's steps or batch a whole number above 0."
-            )
+    check_by_dataset(cfg)
+    if cfg.data.dir is not None and not isinstance(cfg.data.dir, str):
+        raise ConfigError(f"data.dir={cfg.data.dir} must be the path of a folder.")
     if len(cfg.network.hidden) > 1:
         raise ConfigError(f"network.hidden={list(cfg.network.hidden)} must be one layer in this experiment.")
-    for _, recipe, own in recipes(cfg):
+    check_rows(cfg)
+    for name, changes in cfg.recipes.items():
+        if name not in RECIPES or not OmegaConf.is_dict(changes) or not set(changes) <= set(CHANGEABLE):
+            raise ConfigError(
+                f"recipes.{name}={changes} must be one of {', '.join(RECIPES)} with changes to {', '.join(CHANGEABLE)}."
+            )
+    for method, recipe, own in recipes(cfg):
         try:
             config.check(own)
-            for name in cfg.data.datasets:  # a plan refuses a batch larger than its rows
-                Plan(Training(**enlarged(own, name).trainer), None, split(name, cfg)[0].shape[1])
+            check_rows(own)
         except ConfigError as error:
-            raise ConfigError(f"{error}" if recipe == "tuned" else f"recipes.{recipe}: {error}") from error
+            raise ConfigError(f"recipes.{recipe}: {error}") from error
+        if method == "NN_Dr" and len(own.dropout.rates) > 1:
+            raise ConfigError(f"dropout.rates={list(own.dropout.rates)} must hold one rate in this experiment.")
+
+
+def check_by_dataset(cfg: DictConfig) -> None:
+    """The two settings that datasets have of their own."""
+
+    def counts(values: Iterable[object]) -> bool:
+        return all(type(value) is int and value > 0 for value in values)
+
+    hidden, enlarge = table(cfg, "data.hidden"), table(cfg, "data.enlarge")
+    for name in (*hidden, *enlarge):
+        if name not in DATASETS:
+            raise ConfigError(f"data.hidden or data.enlarge names {name}; choose one of {', '.join(DATASETS)}.")
+    for name, units in hidden.items():
+        if not OmegaConf.is_list(units) or not units or not counts(units):
+            raise ConfigError(f"data.hidden.{name}={units} must be a list of whole numbers in [1, inf).")
+    for name, times in enlarge.items():
+        if not OmegaConf.is_dict(times) or not set(times) <= {"steps", "batch"} or not counts(times.values()):
+            raise ConfigError(f"data.enlarge.{name}={times} must multiply steps or batch by a whole number.")
+
+
+def check_rows(cfg: DictConfig) -> None:
+    """A batch must fit into the training rows of every dataset."""
+    for name in cfg.data.datasets:
+        rows, batch = split(name, cfg)[0].shape[1], enlarged(cfg, name).trainer.batch
+        if batch > rows:
+            raise ConfigError(
+                f"trainer.batch={cfg.trainer.batch}, on {name} {batch}, is larger than its {rows} training rows."
+            )
 
 
 def recipes(cfg: DictConfig) -> list[tuple[str, str, DictConfig]]:
@@ -59,6 +89,7 @@ def recipes(cfg: DictConfig) -> list[tuple[str, str, DictConfig]]:
 
 
 def changed(cfg: DictConfig, name: str) -> DictConfig:
+    """The configuration with a recipe's changes, which win over keys given on the command line."""
     try:
         return OmegaConf.merge(cfg, cfg.recipes.get(name, {}))
     except OmegaConfBaseException as error:
@@ -74,18 +105,18 @@ def enlarged(cfg: DictConfig, name: str) -> DictConfig:
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
     rows = Rows(cfg.name)
-    for name, table in available(cfg).items():
-        train, test = replicas(name, table, cfg, run)
+    for name, data in available(cfg).items():
+        train, test = replicas(name, data, cfg, run)
         splits = [{"replicate": number} for number in range(len(train))]
         for hidden in widths(name, cfg):
             for method, recipe, own in recipes(cfg):
                 seeds = [seed_of(run.seed, method, name, hidden, s["replicate"]) for s in splits]
-                network = mlp(table.x.shape[1], [hidden], dropout=method == "NN_Dr")
+                network = mlp(data.x.shape[1], [hidden], dropout=method == "NN_Dr")
                 rates = torch.full((len(train),), own.dropout.rates[0], device=run.device, dtype=run.dtype)
                 dropout = rates if method == "NN_Dr" else None
                 label, own = f"{name}-{hidden}-{recipe}", enlarged(own, name)
                 model = fit(run, method, network, train, own, seeds, label, dropout=dropout)
-                columns = {"dataset": name, "method": method, "hidden": hidden, "source": table.origin}
+                columns = {"dataset": name, "method": method, "hidden": hidden, "source": data.origin}
                 columns["recipe"] = recipe if method == "sBNN" else "ours"
                 predictive = Predictive(model, test, own.predictive.samples, [seed_of("test", seed) for seed in seeds])
                 for score, droprate, measured in pruned(model, predictive, method, own):
@@ -120,7 +151,7 @@ def available(cfg: DictConfig) -> dict[str, Table]:
 
 def widths(name: str, cfg: DictConfig) -> list[int]:
     """Hidden units of each network trained on a dataset."""
-    return list(cfg.data.hidden.get(name, cfg.network.hidden))
+    return list(dict.fromkeys(cfg.data.hidden.get(name, cfg.network.hidden)))
 
 
 def split(name: str, cfg: DictConfig) -> tuple[np.ndarray, np.ndarray]:
@@ -132,10 +163,10 @@ def split(name: str, cfg: DictConfig) -> tuple[np.ndarray, np.ndarray]:
     return train, test
 
 
-def replicas(name: str, table: Table, cfg: DictConfig, run: Run) -> tuple[ReplicaData, ReplicaData]:
+def replicas(name: str, dataset: Table, cfg: DictConfig, run: Run) -> tuple[ReplicaData, ReplicaData]:
     """One replica per split, inputs and target standardised on its training rows."""
     train, test = (torch.as_tensor(rows, device=run.device) for rows in split(name, cfg))
-    x, y = (torch.as_tensor(values, dtype=run.dtype, device=run.device)[None] for values in (table.x, table.y))
+    x, y = (torch.as_tensor(values, dtype=run.dtype, device=run.device)[None] for values in (dataset.x, dataset.y))
     source = torch.zeros(len(train), dtype=torch.long, device=run.device)
     data = ReplicaData(x, y, source, train).standardised(inputs=True, target=True)
     return data, data.at(test)
