@@ -37,6 +37,7 @@ EXPECTED = {
         "figures": ["rmse_by_droprate"],
         "own": ["hidden", "source"],
         "claims": 4,
+        "unjudged": {"5d"},  # a count out of ten datasets, on four
     },
 }
 METRICS = {
@@ -77,7 +78,8 @@ def test_smoke(configured, tmp_path, name):
     claims = pd.read_csv(tmp_path / "claims.csv")
     assert list(claims.columns) == CLAIM_COLUMNS
     assert len(claims) == expected["claims"]
-    assert claims["verdict"].isin(["reproduced", "partly", "not reproduced"]).all()
+    assert set(claims[claims.verdict == "not run"]["id"]) == expected.get("unjudged", set())
+    assert claims["verdict"].isin(["reproduced", "partly", "not reproduced", "not run"]).all()
     assert claims["ours"].str.contains(r"\d").all()
     assert not list(tmp_path.glob(".*.new")) + list(tmp_path.glob(".*.old")) + list(tmp_path.glob(".checkpoints/*"))
 
