@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from sbnn.data.uci import DATASETS
 from sbnn.posterior import SCORES
@@ -201,8 +201,9 @@ def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     styles = dict(zip(SCORES, ("-", "--", ":"), strict=True))
     drawn, axes = panels(4, -(-(len(shown) + 1) // 4), width=2.7, height=2.2, sharex=True)
     for ax, (name, hidden) in zip(axes, shown, strict=False):
-        p = PUBLISHED[(PUBLISHED.dataset == name) & (PUBLISHED.method == "sBNN")]
-        ax.plot(p.droprate, p.rmse.astype(float), color="black", marker="x", ls=(0, (1, 2)), label="sBNN (paper)")
+        p = PUBLISHED[(PUBLISHED.dataset == name) & (PUBLISHED.method == "sBNN")].astype({"rmse": float})
+        p = p[p.rmse > 0]  # naval's 0.00 has no place on a logarithmic axis
+        ax.plot(p.droprate, p.rmse, color="black", marker="x", ls=(0, (1, 2)), label="sBNN (paper)")
         own = curves[(curves.dataset == name) & (curves.hidden == hidden)]
         for (method, recipe), label in NAMES.items():
             for score, curve in own[(own.method == method) & (own.recipe == recipe)].groupby("score", sort=False):
@@ -210,9 +211,7 @@ def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
                 line(ax, curve, "droprate", look, f"{label}, {score}", ls=styles[score], markersize=2.5, lw=1)
         width = f"{hidden} units" if hidden else NOT_RUN
         ax.set(title=f"{name}, {width}" + (" (paper: 0.00 to 10 %)" if name == "naval" else ""), yscale="log")
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter(NullFormatter())
+        _ticks(ax)
     _legend(axes[len(shown)], axes)
     for ax in axes[len(shown) :]:
         ax.axis("off")
@@ -222,6 +221,15 @@ def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         ax.set_xlabel("share of weights pruned")
         ax.tick_params(labelbottom=True)
     return drawn
+
+
+def _ticks(ax: Axes) -> None:
+    """Plain numbers, a handful of them, whether the axis spans a tenth or three decades."""
+    low, high = ax.get_ylim()
+    subs = (1,) if high / low > 30 else (1, 2, 5) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
+    ax.yaxis.set_major_locator(LogLocator(subs=subs) if high / low > 2 else MaxNLocator(5))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _legend(place: Axes, axes: list[Axes]) -> None:
