@@ -109,3 +109,11 @@ def test_help_lists_the_experiments(tmp_path, program):
     answer = sbnn(tmp_path, "--help", program=program)
     assert answer.returncode == 0
     assert "simulated_selection" in answer.stdout
+
+
+def test_a_run_on_validation_data_has_a_folder_of_its_own(tmp_path):
+    arguments = ("experiment=uci_pruning", "budget=smoke", "trainer.steps=2", "predictive.samples=1", "rivals=[]")
+    answer = sbnn(tmp_path, *arguments, "data.datasets=[wine]", "data.evaluate_on=validation")
+    assert answer.returncode == 0, answer.stderr
+    assert "no claim is judged" in answer.stdout
+    assert [p.parent.name for p in tmp_path.rglob("rows.csv")] == ["uci_pruning_validation"]
