@@ -18,6 +18,8 @@ from sbnn.train import train
 
 METHODS = ("sBNN", "BNN", "BbB", "NN", "NN_Dr")
 POINT_ESTIMATES = ("NN", "NN_Dr")
+# What a method's weights can be ranked by where networks are pruned: its own score first.
+SCORES = {"sBNN": ("inclusion", "snr", "magnitude"), "BbB": ("snr",), "NN": ("magnitude",), "NN_Dr": ("magnitude",)}
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """Rank, mask, and the error as more and more weights are set to zero."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -36,6 +37,17 @@ def prune_mask(scores: Tensor, layout: Layout, droprate: float, pruning: Pruning
     return keep
 
 
+def prune_masks(
+    fit: Fit,
+    droprates: list[float],
+    score: str,
+    pruning: Pruning = Pruning(),  # noqa: B008
+) -> Iterator[Tensor]:
+    """The mask (R, M) of every droprate, ranked by a score of the fit."""
+    scores = fit.posterior.score(score)
+    return (prune_mask(scores, fit.layout, droprate, pruning) for droprate in droprates)
+
+
 def droprate_curve(
     fit: Fit,
     data: ReplicaData,
@@ -44,6 +56,5 @@ def droprate_curve(
     pruning: Pruning = Pruning(),  # noqa: B008
 ) -> Tensor:
     """Error of every replica at every droprate, (droprates, R); nothing is retrained."""
-    scores = fit.posterior.score(score)
-    masks = (prune_mask(scores, fit.layout, droprate, pruning) for droprate in droprates)
+    masks = prune_masks(fit, droprates, score, pruning)
     return torch.stack([fit.errors(data, fit.posterior.mean * mask) for mask in masks])

@@ -11,7 +11,7 @@ from sbnn.report.claims import judge
 from sbnn.report.claims_simulated import JUDGES
 from sbnn.report.claims_uci import WIDTHS
 from sbnn.report.simulated import along
-from sbnn.report.uci import published
+from sbnn.report.uci import prunable, published
 
 
 def verdicts(experiment, rows):
@@ -144,3 +144,17 @@ def test_uci_flatness_has_two_sides():
     found = uci_verdicts(lambda name, recipe, droprate, value: published(name, "sBNN")[0])
     assert found.loc["5c", "verdict"] == "partly"
     assert "loss on 0" in found.loc["5c", "ours"]
+
+
+def test_prunable_is_the_unbroken_stretch_within_five_per_cent_of_the_mean_curve():
+    curves = {"snr": [1.0, 1.04, 1.05, 2.0], "inclusion": [1.0, 1.2, 1.0, 1.0]}
+    rows = pd.DataFrame(
+        {"dataset": name, "hidden": 50, "method": "sBNN", "recipe": "paper", "score": score, "droprate": d, "mean": v}
+        for name in ("yacht", "boston")
+        for score, values in curves.items()
+        for d, v in zip([0.0, 0.25, 0.5, 0.75], values, strict=True)
+    )
+    found = prunable(rows)
+    assert list(found["dataset"]) == ["boston", "yacht"]  # the paper's order
+    assert (found["snr"] == 0.5).all()
+    assert (found["inclusion"] == 0).all()

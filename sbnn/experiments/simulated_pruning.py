@@ -5,14 +5,11 @@ from omegaconf import DictConfig
 
 from sbnn.data.simulated import ramp
 from sbnn.experiments.simulated import crossed, replicas, seeds, train_rows
-from sbnn.methods import fit
+from sbnn.methods import SCORES, fit
 from sbnn.networks import mlp
 from sbnn.pruning import Pruning, droprate_curve
 from sbnn.report.rows import Rows
 from sbnn.run import Run
-
-# Every method with the scores it can be ranked by: its own first.
-SCORES = {"sBNN": ("inclusion", "snr", "magnitude"), "BbB": ("snr",), "NN": ("magnitude",)}
 
 
 def check(cfg: DictConfig) -> None:
@@ -31,10 +28,10 @@ def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
         train_rows(cfg),
     )
     rows = Rows(cfg.name, "ramp")
-    for method, scores in SCORES.items():
+    for method in ("sBNN", "BbB", "NN"):
         network = mlp(d.features, cfg.network.hidden)
         model = fit(run, method, network, data, cfg, seeds(run, method, settings), method)
-        for score in scores:
+        for score in SCORES[method]:
             for part, rest in (("train", data), ("test", test)):
                 curve = droprate_curve(model, rest, list(cfg.droprates), score, Pruning(**cfg.pruning))
                 for droprate, errors in zip(cfg.droprates, curve, strict=True):

@@ -1,31 +1,27 @@
 """Experiment 5: regression on ten UCI datasets, the error as weights are pruned, and rivals on the same splits."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 import torch
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from torch import Tensor
 
 from sbnn import config
-from sbnn.config import table
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.sources import Sources, Unavailable, data_directory
 from sbnn.data.uci import DATASETS, Table, load
 from sbnn.errors import ConfigError
-from sbnn.methods import Fit, fit
+from sbnn.methods import SCORES, fit
 from sbnn.networks import mlp
 from sbnn.predictive import Predictive
-from sbnn.pruning import Pruning, prune_mask
+from sbnn.pruning import Pruning, prune_masks
 from sbnn.report.rows import Rows
 from sbnn.run import Run
 from sbnn.streams import seed_of
 
-# Every method with the scores it can be ranked by: its own first.
-SCORES = {"sBNN": ("inclusion", "snr", "magnitude"), "BbB": ("snr",), "NN": ("magnitude",), "NN_Dr": ("magnitude",)}
 # What a recipe may change, and whose it may be.
 CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout")
 RECIPES = ("paper", "NN", "NN_Dr", "BbB")
@@ -59,7 +55,7 @@ def check_by_dataset(cfg: DictConfig) -> None:
     def counts(values: Iterable[object]) -> bool:
         return all(type(value) is int and value > 0 for value in values)
 
-    hidden, enlarge = table(cfg, "data.hidden"), table(cfg, "data.enlarge")
+    hidden, enlarge = config.table(cfg, "data.hidden"), config.table(cfg, "data.enlarge")
     for name in (*hidden, *enlarge):
         if name not in DATASETS:
             raise ConfigError(f"data.hidden or data.enlarge names {name}; choose one of {', '.join(DATASETS)}.")
@@ -105,35 +101,33 @@ def enlarged(cfg: DictConfig, name: str) -> DictConfig:
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
     rows = Rows(cfg.name)
-    for name, data in available(cfg).items():
-        train, test = replicas(name, data, cfg, run)
-        splits = [{"replicate": number} for number in range(len(train))]
+    for name, table in available(cfg).items():
         for hidden in widths(name, cfg):
             for method, recipe, own in recipes(cfg):
-                seeds = [seed_of(run.seed, method, name, hidden, s["replicate"]) for s in splits]
-                network = mlp(data.x.shape[1], [hidden], dropout=method == "NN_Dr")
-                rates = torch.full((len(train),), own.dropout.rates[0], device=run.device, dtype=run.dtype)
-                dropout = rates if method == "NN_Dr" else None
-                label, own = f"{name}-{hidden}-{recipe}", enlarged(own, name)
-                model = fit(run, method, network, train, own, seeds, label, dropout=dropout)
-                columns = {"dataset": name, "method": method, "hidden": hidden, "source": data.origin}
+                columns = {"dataset": name, "method": method, "hidden": hidden, "source": table.origin}
                 columns["recipe"] = recipe if method == "sBNN" else "ours"
-                predictive = Predictive(model, test, own.predictive.samples, [seed_of("test", seed) for seed in seeds])
-                for score, droprate, measured in pruned(model, predictive, method, own):
-                    for metric, values in measured.items():
-                        rows.add(splits, metric, values, score=score, droprate=droprate, **columns)
+                label = f"{name}-{hidden}-{recipe}"
+                fit_and_measure(rows, run, method, table, enlarged(own, name), label, columns)
     return rows.table()
 
 
-def pruned(
-    model: Fit, predictive: Predictive, method: str, cfg: DictConfig
-) -> Iterator[tuple[str, float, dict[str, Tensor]]]:
-    """What a fit measures at every droprate, under every score that its method has."""
+def fit_and_measure(
+    rows: Rows, run: Run, method: str, table: Table, cfg: DictConfig, label: str, columns: dict[str, object]
+) -> None:
+    """Train a method on all splits of a dataset at once, and measure it at every droprate, under every score it has."""
+    name, hidden, dropped = columns["dataset"], columns["hidden"], method == "NN_Dr"
+    train, test = replicas(name, table, cfg, run)
+    splits = [{"replicate": number} for number in range(len(train))]
+    seeds = [seed_of(run.seed, method, name, hidden, s["replicate"]) for s in splits]
+    network = mlp(table.x.shape[1], [hidden], dropout=dropped)
+    rates = torch.full((len(train),), cfg.dropout.rates[0], device=run.device, dtype=run.dtype)
+    model = fit(run, method, network, train, cfg, seeds, label, dropout=rates if dropped else None)
+    predictive = Predictive(model, test, cfg.predictive.samples, [seed_of("test", seed) for seed in seeds])
     for score in SCORES[method]:
-        ranked = model.posterior.score(score)
-        for droprate in cfg.droprates:
-            keep = prune_mask(ranked, model.layout, droprate, Pruning(**cfg.pruning))
-            yield score, droprate, predictive.measure(keep)
+        masks = prune_masks(model, list(cfg.droprates), score, Pruning(**cfg.pruning))
+        for droprate, keep in zip(cfg.droprates, masks, strict=True):
+            for metric, values in predictive.measure(keep).items():
+                rows.add(splits, metric, values, score=score, droprate=droprate, **columns)
 
 
 def available(cfg: DictConfig) -> dict[str, Table]:
@@ -163,10 +157,10 @@ def split(name: str, cfg: DictConfig) -> tuple[np.ndarray, np.ndarray]:
     return train, test
 
 
-def replicas(name: str, dataset: Table, cfg: DictConfig, run: Run) -> tuple[ReplicaData, ReplicaData]:
+def replicas(name: str, table: Table, cfg: DictConfig, run: Run) -> tuple[ReplicaData, ReplicaData]:
     """One replica per split, inputs and target standardised on its training rows."""
     train, test = (torch.as_tensor(rows, device=run.device) for rows in split(name, cfg))
-    x, y = (torch.as_tensor(values, dtype=run.dtype, device=run.device)[None] for values in (dataset.x, dataset.y))
+    x, y = (torch.as_tensor(values, dtype=run.dtype, device=run.device)[None] for values in (table.x, table.y))
     source = torch.zeros(len(train), dtype=torch.long, device=run.device)
     data = ReplicaData(x, y, source, train).standardised(inputs=True, target=True)
     return data, data.at(test)

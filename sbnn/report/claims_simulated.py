@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from sbnn.report.claims import LEFT_OUT, Finding
-from sbnn.report.rows import mean_and_error
+from sbnn.report.rows import largest_droprate, mean_and_error
 from sbnn.report.simulated import RIVALS, along
 
 # Experiment 1
@@ -155,9 +155,7 @@ def largest_droprates(rows: pd.DataFrame, method: str = "sBNN", score: str = "in
     """Per active share: the droprate up to which the test error stays within 5 % of the full model's."""
     chosen = rows[(rows.metric == "test_mse") & (rows.method == method) & (rows.score == score)]
     curves = chosen.pivot_table(index=["active_share", "replicate"], columns="droprate", values="value")
-    within = curves.le(1.05 * curves[0.0], axis=0).cumprod(axis=1).astype(bool)
-    largest = within.apply(lambda line: line.index[line].max(), axis=1)
-    return largest.groupby("active_share").agg(["mean", "sem"])
+    return largest_droprate(curves).groupby("active_share").agg(["mean", "sem"])
 
 
 def prunable(share: float, low: float, high: float) -> Callable[[pd.DataFrame], Finding]:

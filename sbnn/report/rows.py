@@ -48,6 +48,12 @@ def write_text(path: Path, text: str) -> None:
     os.replace(temporary, path)
 
 
+def largest_droprate(curves: pd.DataFrame) -> pd.Series:
+    """Up to where each line of a table with one column a droprate stays within 5 % of its full network's error."""
+    within = curves.le(1.05 * curves[0.0], axis=0).cumprod(axis=1).astype(bool)
+    return within.apply(lambda line: line.index[line].max(), axis=1)
+
+
 def mean_and_error(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Mean, standard error and number of replicates of `value`, per group."""
     groups = rows.groupby(by, sort=True, dropna=False)["value"]

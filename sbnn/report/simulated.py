@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sbnn.report.rows import mean_and_error
-from sbnn.report.style import COLOURS, line, panels
+from sbnn.report.style import COLOURS, DASHES, line, panels
 
 Drawn = tuple[dict[str, pd.DataFrame], dict[str, Figure]]
 
@@ -142,10 +142,9 @@ def pruning(rows: pd.DataFrame) -> Drawn:
     table = mean_and_error(tests, ["active_share", "method", "score", "droprate"])
     shares = sorted(tests.active_share.unique())
     figure, axes = panels(len(shares), sharey=True)
-    styles = {"inclusion": "-", "snr": "--", "magnitude": ":"}
     for ax, share in zip(axes, shares, strict=True):
         for (method, score), curve in table[table.active_share == share].groupby(["method", "score"], sort=False):
-            line(ax, curve, "droprate", method, f"{method}, {score}", ls=styles[score], markersize=3)
+            line(ax, curve, "droprate", method, f"{method}, {score}", ls=DASHES[score], markersize=3)
         ax.set(title=f"{share:.0%} of features active", xlabel="share of weights pruned")
     axes[0].set(ylabel="test MSE / variance of y", ylim=(0, None))
     axes[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))

@@ -22,6 +22,7 @@ LOOKS = {
     "BbB": ("#56B4E9", "P"),
     "sBNN_paper": ("#0072B2", "^"),
 }
+DASHES = {"inclusion": "-", "snr": "--", "magnitude": ":"}  # by the score that weights are ranked by
 COLOURS = [colour for colour, _ in LOOKS.values()]
 plt.rcParams |= {
     "figure.dpi": 100,

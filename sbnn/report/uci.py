@@ -9,9 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from sbnn.data.uci import DATASETS
-from sbnn.posterior import SCORES
-from sbnn.report.rows import mean_and_error
-from sbnn.report.style import line, panels
+from sbnn.report.rows import largest_droprate, mean_and_error
+from sbnn.report.style import DASHES, line, panels
 
 # The paper's two tables, and the dropout authors' own re-run of 2018. `spread` is as published: the standard error, but
 # for SVBNN and HS-BNN, it seems, the standard deviation. On protein the rivals have 100 units, the paper 50.
@@ -96,7 +95,7 @@ def datasets(rows: pd.DataFrame) -> pd.DataFrame:
 def rmse_by_droprate(rows: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """The paper's table, theirs and ours side by side; `se` is the standard error over the splits."""
     columns = curves[["method", "recipe", "score"]].drop_duplicates().itertuples(index=False, name=None)
-    columns = sorted(columns, key=lambda c: (list(NAMES).index(c[:2]), SCORES.index(c[2])))
+    columns = sorted(columns, key=lambda c: (list(NAMES).index(c[:2]), list(DASHES).index(c[2])))
     lines = []
     for name, hidden in networks(rows):
         for droprate in sorted(curves.droprate.unique()):
@@ -181,24 +180,17 @@ def calibration(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def prunable(curves: pd.DataFrame) -> pd.DataFrame:
-    """The largest droprate up to which the mean RMSE stays within 5 % of the full network's, score by score."""
-    lines = []
-    for key, curve in curves.groupby(CURVE[:-1], sort=False):
-        curve = curve.sort_values("droprate")
-        within = (curve["mean"] <= 1.05 * curve["mean"].iloc[0]).cummin()
-        lines.append({**dict(zip(CURVE[:-1], key, strict=True)), "prunable": curve.droprate[within].max()})
-    table = pd.DataFrame(lines)
-    wide = table.pivot_table(index=["dataset", "hidden", "method", "recipe"], columns="score", values="prunable")
-    order = {name: number for number, name in enumerate(DATASETS)}
-    return wide.reset_index().sort_values(
-        ["method", "recipe", "dataset"], key=lambda c: c.map(lambda v: order.get(v, v))
-    )
+    """How much can go before the mean RMSE rises by 5 %, score by score."""
+    curves = curves.assign(dataset=pd.Categorical(curves.dataset, list(DATASETS)))
+    index = ["method", "recipe", "dataset", "hidden", "score"]
+    lines = curves.pivot_table(index=index, columns="droprate", values="mean", observed=True)
+    found = largest_droprate(lines).rename("prunable").reset_index()
+    return found.pivot_table(index=index[:-1], columns="score", values="prunable", observed=True).reset_index()
 
 
 def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     """RMSE by droprate, a panel per network; logarithmic, because a network that breaks is wrong by a factor."""
     shown = networks(rows)
-    styles = dict(zip(SCORES, ("-", "--", ":"), strict=True))
     drawn, axes = panels(4, -(-(len(shown) + 1) // 4), width=2.7, height=2.2, sharex=True)
     for ax, (name, hidden) in zip(axes, shown, strict=False):
         p = PUBLISHED[(PUBLISHED.dataset == name) & (PUBLISHED.method == "sBNN")].astype({"rmse": float})
@@ -208,7 +200,7 @@ def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         for (method, recipe), label in NAMES.items():
             for score, curve in own[(own.method == method) & (own.recipe == recipe)].groupby("score", sort=False):
                 look = f"{method}_paper" if recipe == "paper" else method
-                line(ax, curve, "droprate", look, f"{label}, {score}", ls=styles[score], markersize=2.5, lw=1)
+                line(ax, curve, "droprate", look, f"{label}, {score}", ls=DASHES[score], markersize=2.5, lw=1)
         width = f"{hidden} units" if hidden else NOT_RUN
         ax.set(title=f"{name}, {width}" + (" (paper: 0.00 to 10 %)" if name == "naval" else ""), yscale="log")
         _ticks(ax)
