@@ -17,6 +17,7 @@ from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
 from sbnn.report import publish, republish
 from sbnn.run import Run
+from sbnn.search import register
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
@@ -85,6 +86,7 @@ def check_experiment_named() -> None:
 
 def run() -> None:
     check_experiment_named()
+    register()
     _run()
 
 

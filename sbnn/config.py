@@ -19,9 +19,12 @@ CHOICES = {
     "trainer.optimizer": ("adam", "sgd"),
     "trainer.schedule": ("constant", "cosine", "one_cycle"),
     "trainer.penalty": ("uniform", "blundell"),
+    "trainer.compile": ("auto", "always", "never"),
     "data.function": tuple(FUNCTIONS),
     "data.datasets": tuple(DATASETS),
     "data.evaluate_on": ("test", "validation"),
+    "data.protocol": ("validation", "paper"),
+    "vary.augmentation": ("none", "crop", "crop_and_flip"),
     "vary.function": tuple(FUNCTIONS),
     "vary.target": ("standardised", "raw"),
     "pruning.scope": ("global", "layer"),
@@ -29,7 +32,7 @@ CHOICES = {
     "recipe": ("all", "tuned", "paper"),
     "rivals": ("NN", "NN_Dr", "BbB"),
 }
-FLAGS = ("progress", "resume", "likelihood.learned", "pruning.biases")
+FLAGS = ("progress", "resume", "likelihood.learned", "trainer.proximal", "pruning.biases")
 WHOLE_NUMBERS = {
     "seed": "[0, inf)",
     "threads": "[1, inf)",
@@ -43,6 +46,9 @@ WHOLE_NUMBERS = {
     "data.replicates": "[1, inf)",
     "data.features": "[1, inf)",
     "data.splits": "[1, inf)",
+    "data.train_images": "[1, inf)",
+    "data.test_images": "[1, inf)",
+    "vary.width": "[1, inf)",
     "predictive.samples": "[1, inf)",
     "vary.features": "[1, inf)",
     "selection.folds": "[2, inf)",
@@ -63,6 +69,9 @@ NUMBERS = {
     "trainer.anneal_from": "(-50, 50)",
     "trainer.anneal_share": "[0, 1]",
     "data.train_share": "(0, 1)",
+    "data.validation_share": "(0, 1)",
+    "data.shift": "[0, 255]",
+    "data.scale": "(0, inf)",
     "data.alpha": "(0, inf)",
     "data.active_share": "[0, 1]",
     "vary.alpha": "[0, inf)",
@@ -75,13 +84,16 @@ NUMBERS = {
 }
 LISTS = (
     "network.hidden", "vary.alpha", "vary.features", "vary.active_share", "vary.function", "vary.target",
-    "selection.thresholds", "dropout.rates", "droprates", "data.datasets", "rivals",
+    "vary.width", "vary.augmentation", "selection.thresholds", "dropout.rates", "droprates", "data.datasets",
+    "data.shift", "data.scale", "rivals",
 )  # fmt: skip
-RISING = ("selection.thresholds", "droprates")
-OPTIONAL = ("threads", "trainer.steps", "trainer.anneal_from", "prior.log_decay", "data.splits")
+RISING = ("selection.thresholds", "droprates", "vary.width")
+OPTIONAL = ("threads", "trainer.steps", "trainer.anneal_from", "prior.log_decay", "data.splits", "data.train_images",
+            "data.test_images")  # fmt: skip
 MAY_BE_EMPTY = ("rivals",)
 TABLES = ("data", "network", "prior", "init", "likelihood", "trainer", "vary", "selection", "dropout", "recipes",
           "predictive", "pruning")  # fmt: skip
+RUNS_ON = {"simulated": "simulated", "uci": "uci", "mnist": "mnist", "cifar": "cifar10"}
 ABSENT = object()
 
 
@@ -113,7 +125,7 @@ def check(cfg: DictConfig) -> None:
         raise ConfigError(f"results_dir={cfg.results_dir} must be the path of a folder.")
     for key in TABLES:
         table(cfg, key)
-    if cfg.name.startswith("simulated") != ("observations" in cfg.data):
+    if data_kind(cfg.data) != RUNS_ON[cfg.name.split("_")[0]]:
         raise ConfigError(f"experiment={cfg.name} does not run on the data chosen; leave data= out.")
     for key, allowed in CHOICES.items():
         for value in values(cfg, key):
@@ -141,6 +153,13 @@ def check(cfg: DictConfig) -> None:
         raise ConfigError(
             f"trainer.anneal_from={start} must lie between prior.log_tau0={spike} and prior.log_tau1={slab}."
         )
+
+
+def data_kind(data: DictConfig) -> str:
+    """What a data group holds, told by a key that only it has."""
+    if "observations" in data:
+        return "simulated"
+    return "uci" if "datasets" in data else str(data.get("collection"))
 
 
 def check_numbers(cfg: DictConfig, key: str, interval: str, kind: type = float) -> None:

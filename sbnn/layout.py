@@ -37,7 +37,7 @@ class Layout:
         return torch.tensor(fans, dtype=torch.float64)[self.owner]
 
     def unflatten(self, row: Tensor) -> dict[str, Tensor]:
-        """One row (..., M) as named parameters; `split` keeps the backward pass one concatenation."""
+        """One row (..., M) as named parameters: views of it."""
         parts = row.split(self.sizes, dim=-1)
         return {
             name: part.unflatten(-1, shape) if len(shape) else part.squeeze(-1)
@@ -55,23 +55,27 @@ class Layout:
                 parameter.copy_(value)
         return self.network
 
-    def forward(self, weights: Tensor, x: Tensor, extras: dict[str, Tensor] | None = None) -> Tensor:
-        """Outputs (R, B, out) of weights (R, M) at inputs (R, B, in).
+    def forward(
+        self, weights: Tensor | dict[str, Tensor], x: Tensor, extras: dict[str, Tensor] | None = None
+    ) -> Tensor:
+        """Outputs (R, B, out) of weights (R, M), or of named parameters (R, ...), at inputs (R, B, in).
 
         `extras` replaces buffers of the module, one value per replica (a dropout rate, say). A single
         replica skips vmap, which refuses modules that write to their buffers (batch norm); a plain chain of
         dense layers does without it too.
         """
-        extras = extras or {}
-        if self.is_dense_chain and len(weights) > 1 and x.dim() == 3:
-            return self._dense_chain(weights, x, extras)
+        named = weights if isinstance(weights, dict) else self.unflatten(weights)
+        replicas, extras = len(named[self.names[0]]), extras or {}
+        if self.is_dense_chain and replicas > 1 and x.dim() == 3:
+            return self._dense_chain(named, x, extras)
 
-        def one(row: Tensor, inputs: Tensor, extra: dict[str, Tensor]) -> Tensor:
-            return functional_call(self.network, {**self.unflatten(row), **extra}, (inputs,))
+        def one(values: dict[str, Tensor], inputs: Tensor) -> Tensor:
+            return functional_call(self.network, values, (inputs,))
 
-        if len(weights) == 1:
-            return one(weights[0], x[0], {k: v[0] for k, v in extras.items()}).unsqueeze(0)
-        return vmap(one, randomness="different")(weights, x, extras)
+        values = {**named, **extras}
+        if replicas == 1:
+            return one({name: value[0] for name, value in values.items()}, x[0]).unsqueeze(0)
+        return vmap(one, randomness="different")(values, x)
 
     def _plain_sequence(self) -> bool:
         """Whether the network is known layers one after another, each used once, no weight shared."""
@@ -82,9 +86,8 @@ class Layout:
         known = all(type(module) in (nn.Linear, nn.ReLU, Dropout) for _, module in children)
         return known and len(children) == len(self.network) and owned == self.names
 
-    def _dense_chain(self, weights: Tensor, x: Tensor, extras: dict[str, Tensor]) -> Tensor:
+    def _dense_chain(self, named: dict[str, Tensor], x: Tensor, extras: dict[str, Tensor]) -> Tensor:
         """`forward` as batched matrix products: small networks spend half their time in vmap otherwise."""
-        named = self.unflatten(weights)
         for name, module in self.network.named_children():
             if isinstance(module, nn.Linear):
                 weight, bias = named[f"{name}.weight"].mT, named.get(f"{name}.bias")  # (R, in, out), (R, out)

@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -15,8 +16,13 @@ class Gaussian:
         self.learned = learned
         self.log_variance = log_variance.requires_grad_(learned)  # (R,)
 
-    def take(self, replicas: Tensor) -> "Gaussian":
-        return Gaussian(self.log_variance.detach()[replicas], self.learned)
+    def take(self, replicas: Tensor | slice) -> "Gaussian":
+        """A copy for some of the replicas."""
+        return Gaussian(self.log_variance.detach()[replicas].clone(), self.learned)
+
+    @staticmethod
+    def joined(parts: list["Gaussian"]) -> "Gaussian":
+        return Gaussian(torch.cat([part.log_variance.detach() for part in parts]), parts[0].learned)
 
     def parameters(self) -> list[Tensor]:
         return [self.log_variance] if self.learned else []
@@ -36,6 +42,13 @@ class Categorical:
     """y ~ Categorical(softmax(f(x))), y as class indices (R, B)."""
 
     error_name = "error"
+
+    def take(self, replicas: Tensor | slice) -> "Categorical":
+        return self
+
+    @staticmethod
+    def joined(parts: list["Categorical"]) -> "Categorical":
+        return parts[0]
 
     def parameters(self) -> list[Tensor]:
         return []

@@ -6,6 +6,7 @@ import torch
 from omegaconf import DictConfig
 from torch import Tensor, nn
 
+from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
 from sbnn.layout import Layout
 from sbnn.likelihood import Categorical, Gaussian
@@ -71,7 +72,7 @@ def fit(
     run: Run,
     method: str,
     network: nn.Module,
-    data: ReplicaData,
+    data: ReplicaData | ImageData,
     cfg: DictConfig,
     seeds: list[int],
     name: str,
@@ -87,26 +88,33 @@ def fit(
     layout, prior, training = Layout(network.to(run.device, run.dtype)), prior_of(method, cfg), Training(**cfg.trainer)
     rates = {buffer: dropout for buffer, _ in network.named_buffers() if buffer.endswith("rate")}
     parts = chunks(len(data), cfg.chunk)
-    bar = run.bar(f"{name}, {len(data)} replicas", len(parts) * Plan(training, prior, data.size).steps)
-    thetas, variances = [], []
+    bar = run.bar(
+        name if len(data) == 1 else f"{name}, {len(data)} replicas", len(parts) * Plan(training, prior, data.size).steps
+    )
+    thetas, likelihoods = [], []
     for number, part in enumerate(parts):
         streams = Streams(seeds[part], run.device)
         means = initial_means(layout, streams, cfg.init.mean_scale, run.dtype)
         point = method in POINT_ESTIMATES
         posterior = Deterministic(means[None]) if point else MeanField.around(means, cfg.init.sigma)
-        log_variance = torch.full_like(means[:, 0], cfg.likelihood.log_variance)
+        likelihood = likelihood_of(data, cfg, means) if start is None else start.likelihood.take(part)
         if start is not None:
             posterior.theta.copy_(start.posterior.theta[:, part])
-            log_variance.copy_(start.likelihood.log_variance[part])
-        likelihood = Gaussian(log_variance, cfg.likelihood.learned)
         extras = {buffer: rate[part] for buffer, rate in rates.items()}
         checkpoint = run.checkpoint(f"{name}-{number}")
         train(layout, posterior, prior, likelihood, data[part], streams, training, extras, checkpoint, bar)
         thetas.append(posterior.theta)
-        variances.append(log_variance.detach())
+        likelihoods.append(likelihood)
     bar.close()
-    trained = Gaussian(torch.cat(variances), cfg.likelihood.learned)
-    return Fit(layout, type(posterior)(torch.cat(thetas, 1)), prior, trained, cfg.chunk, rates)
+    theta = thetas[0] if len(thetas) == 1 else torch.cat(thetas, 1)
+    return Fit(layout, type(posterior)(theta), prior, type(likelihood).joined(likelihoods), cfg.chunk, rates)
+
+
+def likelihood_of(data: ReplicaData | ImageData, cfg: DictConfig, means: Tensor) -> Gaussian | Categorical:
+    """Labels are classes; any other target is a regression's."""
+    if not data.y.is_floating_point():
+        return Categorical()
+    return Gaussian(torch.full_like(means[:, 0], cfg.likelihood.log_variance), cfg.likelihood.learned)
 
 
 def chunks(total: int, size: int) -> list[slice]:

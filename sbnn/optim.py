@@ -1,52 +1,71 @@
-"""Adam and SGD with momentum on a few flat tensors, in place. The learning rate is given at each step."""
+"""Adam and SGD with momentum on a few flat tensors, in place.
+
+What a step needs beside gradients is a handful of `numbers`, known before training starts. `apply` is a function of
+tensors and those numbers alone; SGD's takes them as tensors too, so that it can be compiled together with the gradient.
+"""
 
 import torch
 from torch import Tensor
 
+from sbnn.prior import Number
 
-class Adam:
-    def __init__(self, parameters: list[Tensor], betas: tuple[float, float] = (0.9, 0.999)):
+
+class Optimizer:
+    """Holds `states`, a tuple of tensors for each parameter."""
+
+    kept: int  # tensors in a parameter's state
+
+    def __init__(self, parameters: list[Tensor]):
         self.parameters = parameters
-        self.betas = betas
-        self.moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
-        self.count = 0
+        self.states = [tuple(torch.zeros_like(p) for _ in range(self.kept)) for p in parameters]
+
+    def numbers(self, lr: float, step: int) -> tuple[float, ...]:
+        """What `apply` needs at a step of the fit, counted from 0."""
+        raise NotImplementedError
+
+    @staticmethod
+    def apply(parameter: Tensor, gradient: Tensor, state: tuple[Tensor, ...], numbers: tuple[Number, ...]) -> None:
+        raise NotImplementedError
 
     @torch.no_grad()
-    def step(self, gradients: list[Tensor], lr: float) -> None:
-        self.count += 1
-        fast, slow = self.betas
-        size = lr / (1 - fast**self.count)
-        unbias = (1 - slow**self.count) ** 0.5
-        for parameter, gradient, (first, second) in zip(self.parameters, gradients, self.moments, strict=True):
-            first.lerp_(gradient, 1 - fast)
-            second.mul_(slow).addcmul_(gradient, gradient, value=1 - slow)
-            parameter.addcdiv_(first, second.sqrt().div_(unbias).add_(1e-8), value=-size)
+    def step(self, gradients: list[Tensor], lr: float, step: int) -> None:
+        numbers = self.numbers(lr, step)
+        for parameter, gradient, state in zip(self.parameters, gradients, self.states, strict=True):
+            self.apply(parameter, gradient, state, numbers)
 
-    def state(self) -> dict:
-        return {"count": self.count, "moments": [list(pair) for pair in self.moments]}
-
-    def load_state(self, state: dict) -> None:
-        self.count = state["count"]
-        for pair, saved in zip(self.moments, state["moments"], strict=True):
-            for tensor, value in zip(pair, saved, strict=True):
+    def load_states(self, saved: list[list[Tensor]]) -> None:
+        for state, values in zip(self.states, saved, strict=True):
+            for tensor, value in zip(state, values, strict=True):
                 tensor.copy_(value)
 
 
-class SGD:
+class Adam(Optimizer):
+    kept = 2
+    fast, slow = 0.9, 0.999
+
+    def numbers(self, lr: float, step: int) -> tuple[float, ...]:
+        return lr / (1 - self.fast ** (step + 1)), (1 - self.slow ** (step + 1)) ** 0.5
+
+    @staticmethod
+    def apply(parameter: Tensor, gradient: Tensor, state: tuple[Tensor, ...], numbers: tuple[float, ...]) -> None:
+        (first, second), (size, unbias) = state, numbers
+        first.lerp_(gradient, 1 - Adam.fast)
+        second.mul_(Adam.slow).addcmul_(gradient, gradient, value=1 - Adam.slow)
+        parameter.addcdiv_(first, second.sqrt().div_(unbias).add_(1e-8), value=-size)
+
+
+class SGD(Optimizer):
+    kept = 1
+
     def __init__(self, parameters: list[Tensor], momentum: float = 0.9):
-        self.parameters = parameters
+        super().__init__(parameters)
         self.momentum = momentum
-        self.velocities = [torch.zeros_like(p) for p in parameters]
 
-    @torch.no_grad()
-    def step(self, gradients: list[Tensor], lr: float) -> None:
-        for parameter, gradient, velocity in zip(self.parameters, gradients, self.velocities, strict=True):
-            velocity.mul_(self.momentum).add_(gradient)
-            parameter.sub_(velocity, alpha=lr)
+    def numbers(self, lr: float, step: int) -> tuple[float, ...]:
+        return lr, self.momentum
 
-    def state(self) -> dict:
-        return {"velocities": self.velocities}
-
-    def load_state(self, state: dict) -> None:
-        for velocity, saved in zip(self.velocities, state["velocities"], strict=True):
-            velocity.copy_(saved)
+    @staticmethod
+    def apply(parameter: Tensor, gradient: Tensor, state: tuple[Tensor, ...], numbers: tuple[Number, ...]) -> None:
+        (velocity,), (lr, momentum) = state, numbers
+        velocity.mul_(momentum).add_(gradient)
+        parameter.sub_(velocity * lr)

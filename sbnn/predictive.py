@@ -1,4 +1,4 @@
-"""What fitted regressions say about new rows: error, likelihood and coverage, of the full network or a pruned one."""
+"""What fits say about new rows: error, likelihood and calibration, of the full network or a pruned one."""
 
 import math
 from collections.abc import Iterator
@@ -7,12 +7,14 @@ import torch
 from torch import Tensor
 from torch.distributions import Normal
 
+from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
 from sbnn.methods import Fit
 from sbnn.posterior import MeanField
 from sbnn.streams import Streams, seed_modules
 
 TWO_SIDED_95 = 1.959964
+ECE_BINS = 15
 
 
 class Predictive:
@@ -59,3 +61,53 @@ class Predictive:
         for weights in self.draws:
             yield self.fit.layout.forward(weights * keep, x, self.fit.dropout)
         self.fit.layout.network.eval()
+
+
+class Classified:
+    """What fitted classifiers say about their rows: the network at the posterior mean, and the average of sampled ones.
+
+    The same draws serve every pruning, so that curves are not rough for want of samples.
+    """
+
+    def __init__(self, fit: Fit, data: ImageData, samples: int, seeds: list[int], rows: int = 2000):
+        self.fit, posterior = fit, fit.posterior
+        positions = torch.arange(data.size, device=data.rows.device).expand(len(data), -1)
+        self.batches = [data.batch(part) for part in positions.split(rows, dim=1)]
+        self.y = torch.cat([y for _, y in self.batches], dim=1)  # (R, n)
+        self.draws: list[Tensor] = []
+        if isinstance(posterior, MeanField):
+            streams, noise = Streams(seeds, posterior.mean.device), torch.empty_like(posterior.mean)
+            self.draws = [posterior.sample(streams.normal_(noise)) for _ in range(samples)]  # (R, M) each
+
+    @torch.no_grad()
+    def measure(self, keep: Tensor, sampled: bool) -> dict[str, Tensor]:
+        """Error, negative log-likelihood and calibration error, per replica, with only the weights in `keep` left.
+
+        They are of the network at the posterior mean, the one that would be deployed; `sampled` adds those of the
+        posterior predictive, the mean of the sampled networks' probabilities.
+        """
+        found = scores_of(self._probabilities(self.fit.posterior.mean * keep), self.y)
+        if sampled and self.draws:
+            mixed = sum(self._probabilities(weights * keep) for weights in self.draws) / len(self.draws)
+            found |= {f"sampled_{name}": values for name, values in scores_of(mixed, self.y).items()}
+        return found
+
+    def _probabilities(self, weights: Tensor) -> Tensor:
+        outputs = [self.fit.layout.forward(weights, x) for x, _ in self.batches]
+        return torch.cat(outputs, dim=1).softmax(-1)  # (R, n, classes)
+
+
+def scores_of(probabilities: Tensor, y: Tensor) -> dict[str, Tensor]:
+    """Share of wrong labels, mean -log p of the right one, and ECE over 15 equal bins of confidence, (R,) each."""
+    confidence, label = probabilities.max(-1)  # (R, n)
+    right = (label == y).to(confidence.dtype)
+    chosen = probabilities.gather(-1, y.unsqueeze(-1)).squeeze(-1)
+    bins = (confidence * ECE_BINS).long().clamp(max=ECE_BINS - 1)
+    gaps = torch.zeros(len(y), ECE_BINS, device=y.device, dtype=confidence.dtype)
+    gaps.scatter_add_(1, bins, right - confidence)
+    tiny = torch.finfo(chosen.dtype).tiny  # a label held impossible costs 87 nats, not infinitely many
+    return {
+        "error": 1 - right.mean(1),
+        "nll": -chosen.clamp_min(tiny).log().mean(1),
+        "ece": gaps.abs().sum(1) / y.shape[1],
+    }

@@ -11,9 +11,10 @@ All parameters are natural logs where the name says so; tensors of shape (R, 1) 
 import math
 from dataclasses import dataclass, replace
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from sbnn.elementwise import sigmoid
 
 Number = float | Tensor
 
@@ -44,8 +45,28 @@ class GaussianPrior:
         return mean * self.precision, sigma * self.precision - 1 / sigma
 
 
+class Mixture:
+    """Two zero-mean Gaussians by the precisions of `slab` and `spike`, and `offset`, the logit of p at s = 0."""
+
+    slab: Number
+    spike: Number
+    offset: Number
+
+    def logit(self, s: Tensor) -> Tensor:
+        """B - A of Eq. 10 at second moment s."""
+        return s * ((self.spike - self.slab) / 2) + self.offset
+
+    def inclusion(self, s: Tensor) -> Tensor:
+        """p*, the posterior probability that the weight comes from the slab (Eq. 10)."""
+        return sigmoid(self.logit(s))
+
+    def precision(self, s: Tensor) -> Tensor:
+        """lambda = p/tau1^2 + (1-p)/tau0^2: how hard the prior pulls at a weight."""
+        return self.spike + self.inclusion(s) * (self.slab - self.spike)
+
+
 @dataclass(frozen=True)
-class SpikeSlabPrior:
+class SpikeSlabPrior(Mixture):
     r"""pi N(0, tau1^2) + (1 - pi) N(0, tau0^2): tau1 is the slab, tau0 the spike.
 
     The inclusion probability p is always at its optimum p*(m, sigma) (Eq. 10): by the envelope theorem the
@@ -61,34 +82,29 @@ class SpikeSlabPrior:
         """The same prior with another spike: the annealed schedule moves it step by step."""
         return replace(self, log_tau0=log_tau0)
 
-    def _precisions(self) -> tuple[Number, Number]:
-        return _exp(-2 * self.log_tau1), _exp(-2 * self.log_tau0)
+    @property
+    def slab(self) -> Number:
+        return _exp(-2 * self.log_tau1)
 
-    def logit(self, s: Tensor) -> Tensor:
-        """B - A of Eq. 10 at second moment s."""
-        slab, spike = self._precisions()
-        return s * ((spike - slab) / 2) + (self.log_tau0 - self.log_tau1 + _logit(self.pi))
+    @property
+    def spike(self) -> Number:
+        return _exp(-2 * self.log_tau0)
 
-    def inclusion(self, s: Tensor) -> Tensor:
-        """p*, the posterior probability that the weight comes from the slab (Eq. 10)."""
-        return torch.sigmoid(self.logit(s))
-
-    def precision(self, s: Tensor) -> Tensor:
-        """lambda = p/tau1^2 + (1-p)/tau0^2: how hard the prior pulls at a weight."""
-        slab, spike = self._precisions()
-        return spike + self.inclusion(s) * (slab - spike)
+    @property
+    def offset(self) -> Number:
+        return self.log_tau0 - self.log_tau1 + _logit(self.pi)
 
     def joint_penalty(self, mean: Tensor, sigma: Tensor, p: Tensor) -> Tensor:
         """R(theta, p) as printed in Eq. 9. NaN once p rounds to 0 or 1: train and report with `penalty`."""
-        s, (slab, spike) = mean.square() + sigma.square(), self._precisions()
-        included = s * slab / 2 + self.log_tau1 + (p / (sigma * self.pi)).log()
-        excluded = s * spike / 2 + self.log_tau0 + ((1 - p) / (sigma * (1 - self.pi))).log()
+        s = mean.square() + sigma.square()
+        included = s * self.slab / 2 + self.log_tau1 + (p / (sigma * self.pi)).log()
+        excluded = s * self.spike / 2 + self.log_tau0 + ((1 - p) / (sigma * (1 - self.pi))).log()
         return p * included + (1 - p) * excluded
 
     def penalty(self, mean: Tensor, sigma: Tensor) -> Tensor:
         """R at p = p*, collapsed so that no p appears: -log of the mixture at s, less log sigma."""
-        s, (slab, _) = mean.square() + sigma.square(), self._precisions()
-        slab_term = s * slab / 2 + self.log_tau1 - (sigma * self.pi).log()
+        s = mean.square() + sigma.square()
+        slab_term = s * self.slab / 2 + self.log_tau1 - (sigma * self.pi).log()
         return slab_term - F.softplus(-self.logit(s))
 
     def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:

@@ -23,10 +23,12 @@ class Training:
     schedule: str = "one_cycle"
     samples: int = 1
     penalty: str = "uniform"
+    proximal: bool = False
     temperature: float = 1.0
     warmup: float = 0.0
     anneal_from: float | None = None
     anneal_share: float = 0.6
+    compile: str = "auto"
 
 
 class Plan:
@@ -35,6 +37,8 @@ class Plan:
     def __init__(self, training: Training, prior, n: int):
         if training.batch > n:
             raise ConfigError(f"trainer.batch={training.batch} is larger than the {n} training rows of a replica.")
+        if training.proximal and (training.optimizer != "sgd" or type(prior) is not SpikeSlabPrior):
+            raise ConfigError("trainer.proximal=true is a step of sBNN's with trainer.optimizer=sgd, and of no other.")
         self.training, self.final_prior, self.n = training, prior, n
         self.batches = n // training.batch
         epochs = training.epochs if training.steps is None else max(1, round(training.steps / self.batches))
@@ -49,6 +53,10 @@ class Plan:
         weight = self.shares[step % self.batches] * self.batches / self.n
         return weight * self.training.temperature * warm_up(self.training.warmup, step / self.steps)
 
+    def shrink_rate(self, step: int) -> float:
+        """What a proximal step multiplies the prior's precision by; momentum repeats the data's gradient as often."""
+        return self.learning_rate(step) * self.penalty_weight(step) / (1 - self.training.momentum)
+
     def prior(self, step: int):
         if self.training.anneal_from is None or not isinstance(self.final_prior, SpikeSlabPrior):
             return self.final_prior
@@ -59,7 +67,8 @@ class Plan:
     def gain(self, step: int) -> float:
         """Share of itself by which plain SGD moves a weight in the spike: it oscillates away above 2."""
         prior = self.prior(step)
-        if self.training.optimizer != "sgd" or not isinstance(prior, SpikeSlabPrior):
+        explicit = self.training.optimizer == "sgd" and not self.training.proximal
+        if not explicit or not isinstance(prior, SpikeSlabPrior):
             return 0.0
         return self.learning_rate(step) * self.penalty_weight(step) * math.exp(-2 * prior.log_tau0)
 

@@ -1,9 +1,15 @@
 """One random stream per replica, so that a replica's numbers do not depend on its company."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import torch
 from torch import Tensor
+
+# Rows longer than this are drawn on a CPU block by block, each from a generator of its own, so that threads can share
+# the work and the numbers do not depend on how many do.
+BLOCK = 2**18
 
 
 def seed_of(*key: object) -> int:
@@ -22,6 +28,24 @@ def seed_modules(seed: int, device: torch.device) -> torch.Generator:
     return default.manual_seed(seed)
 
 
+@cache
+def quantiles() -> Tensor:
+    """The means of the standard normal over 2^16 slices of equal probability, scaled to unit variance.
+
+    Sixteen random bits pick one. That costs half of what torch's exact draw does, which is a fifth of a training step;
+    the largest is 4.3, and all moments to the sixth agree with the normal's to a thousandth.
+    """
+    edges = torch.special.ndtri(torch.linspace(0, 1, 2**16 + 1, dtype=torch.float64))
+    density = torch.exp(-edges.square() / 2) / (2 * torch.pi) ** 0.5
+    means = (density[:-1] - density[1:]) * 2**16
+    return (means / means.square().mean().sqrt()).float()
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads)
+
+
 class Streams:
     """Generators on the training device, one per replica, with their draws stacked.
 
@@ -31,7 +55,9 @@ class Streams:
 
     def __init__(self, seeds: list[int], device: torch.device | str = "cpu"):
         self.device = torch.device(device)
+        self.seeds = seeds
         self.generators = [torch.Generator(self.device).manual_seed(seed) for seed in seeds]
+        self.blocks: list[list[torch.Generator]] = [[] for _ in seeds]  # further ones, for long rows
         self.default = seed_modules(seeds[0], self.device)
 
     def __len__(self) -> int:
@@ -39,17 +65,40 @@ class Streams:
 
     def normal_(self, out: Tensor) -> Tensor:
         """Fill (R, ...) with standard normal noise, row r from stream r."""
-        for row, generator in zip(out, self.generators, strict=True):
-            row.normal_(generator=generator)
+        for replica, row in enumerate(out):
+            if row.numel() > BLOCK and row.device.type == "cpu" and row.dtype == torch.float32:
+                self._long_normal_(replica, row.view(-1))
+            else:
+                row.normal_(generator=self.generators[replica])
         return out
+
+    def _long_normal_(self, replica: int, row: Tensor) -> None:
+        parts, own = row.split(BLOCK), self.blocks[replica]
+        for number in range(len(own), len(parts)):
+            own.append(torch.Generator().manual_seed(seed_of(self.seeds[replica], "block", number)))
+
+        def bits(part: Tensor, generator: torch.Generator) -> Tensor:
+            """Sixteen for each number, four times sixteen at a time."""
+            drawn = torch.empty(-(-len(part) // 4), dtype=torch.int64).random_(-(2**63), None, generator=generator)
+            return drawn.view(torch.int16)[: len(part)]
+
+        threads = torch.get_num_threads()
+        mapped = map if threads == 1 else _pool(threads).map
+        for part, picked in zip(parts, mapped(bits, parts, own), strict=False):
+            torch.index_select(quantiles(), 0, picked.int().add_(2**15), out=part)
 
     def permutations(self, n: int) -> Tensor:
         """(R, n): a shuffle of 0..n-1 for every replica."""
         return torch.stack([torch.randperm(n, generator=g, device=self.device) for g in self.generators])
 
-    def state(self) -> Tensor:
-        return torch.stack([g.get_state() for g in (*self.generators, self.default)])
+    def state(self) -> dict[str, Tensor]:
+        blocks = [torch.stack([g.get_state() for g in own]) if own else torch.empty(0) for own in self.blocks]
+        main = torch.stack([g.get_state() for g in (*self.generators, self.default)])
+        return {"main": main, "blocks": blocks}
 
-    def load_state(self, state: Tensor) -> None:
-        for generator, row in zip((*self.generators, self.default), state.cpu(), strict=True):
-            generator.set_state(row.clone())  # torch reads past a view into a larger tensor
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        self.blocks = [[torch.Generator() for _ in rows] for rows in state["blocks"]]
+        saved = [state["main"], *state["blocks"]]
+        for generators, rows in zip(((*self.generators, self.default), *self.blocks), saved, strict=True):
+            for generator, row in zip(generators, rows.cpu(), strict=True):
+                generator.set_state(row.clone())  # torch reads past a view into a larger tensor

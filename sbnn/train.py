@@ -8,12 +8,14 @@ from torch import Tensor
 from tqdm import tqdm
 
 from sbnn.checkpoint import Checkpoint
+from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
 from sbnn.errors import Diverged
+from sbnn.fused import fused
 from sbnn.layout import Layout
 from sbnn.likelihood import Categorical, Gaussian
 from sbnn.optim import SGD, Adam
-from sbnn.posterior import Deterministic, MeanField
+from sbnn.posterior import Deterministic, MeanField, shrinkage
 from sbnn.prior import GaussianPrior, SpikeSlabPrior
 from sbnn.schedule import Plan, Training
 from sbnn.streams import Streams
@@ -24,7 +26,7 @@ def train(
     posterior: MeanField | Deterministic,
     prior: SpikeSlabPrior | GaussianPrior | None,
     likelihood: Gaussian | Categorical,
-    data: ReplicaData,
+    data: ReplicaData | ImageData,
     streams: Streams,
     training: Training,
     extras: dict[str, Tensor] | None = None,
@@ -37,10 +39,11 @@ def train(
     `-log p(D_i | W) + r_i R`, both divided by the batch size.
     """
     plan = Plan(training, prior, data.size)
-    movable = [posterior.theta, *likelihood.parameters()]
+    movable = [*posterior.theta, *likelihood.parameters()]
     optimizer = Adam(movable) if training.optimizer == "adam" else SGD(movable, training.momentum)
     checkpoint = checkpoint or Checkpoint()
     watch = Watch(bar, posterior, likelihood, plan)
+    passes = fused(training.compile, layout, posterior, optimizer, plan)
     eps = torch.empty_like(posterior.mean)
     start, order = 0, None
 
@@ -49,28 +52,42 @@ def train(
         for tensor, saved in zip(movable, state["movable"], strict=True):
             tensor.data.copy_(saved)
         if start < plan.steps:
-            optimizer.load_state(state["optimizer"])
+            optimizer.load_states(state["optimizer"])
             streams.load_state(state["streams"])
 
-    def gradients(x: Tensor, y: Tensor, step: int) -> list[Tensor]:
-        """One Monte Carlo estimate for everything movable; autograd sees one leaf, the sampled weights."""
-        weights = posterior.sample(streams.normal_(eps)).requires_grad_()  # (R, M)
-        outputs = layout.forward(weights, x, extras)  # (R, B, out)
+    def gradients(weights: Tensor, step: int) -> list[Tensor]:
+        """One Monte Carlo estimate, parameter by parameter; autograd sees no more than the sampled weights."""
+        leaves = {name: value.detach().requires_grad_() for name, value in layout.unflatten(weights).items()}
+        outputs = layout.forward(leaves, x, extras)  # (R, B, out)
         nll = likelihood.nll(outputs, y)  # (R,)
-        grad_weights, *rest = torch.autograd.grad(nll.sum(), [weights, *likelihood.parameters()])
-        watch.see(step, weights.detach(), nll.detach(), grad_weights, outputs.detach(), y)
+        grads = torch.autograd.grad(nll.sum(), [*leaves.values(), *likelihood.parameters()])
+        watch.see(step, weights, nll.detach(), grads, outputs.detach(), y)
+        return list(grads)
+
+    def estimate(step: int) -> list[Tensor]:
+        """The same for everything movable, with the prior's pull."""
+        grads = gradients(posterior.sample(streams.normal_(eps)), step)
+        flat = torch.cat([grad.flatten(1) for grad in grads[: len(layout.names)]], dim=1)  # (R, M)
         with torch.no_grad():
-            pulled = posterior.gradient(grad_weights, eps, plan.prior(step), plan.penalty_weight(step))
-        return [pulled, *rest]
+            prior, weight = plan.prior(step), plan.penalty_weight(step)
+            pulled = posterior.gradient(flat, eps, prior, weight, training.proximal)
+        return [*pulled, *grads[len(layout.names) :]]
 
     layout.network.train()
     for step in range(start, plan.steps):
         position = step % plan.batches
         if position == 0:
             order = streams.permutations(data.size)  # (R, n)
-        x, y = data.batch(order[:, position * training.batch :][:, : training.batch])
-        draws = [gradients(x, y, step) for _ in range(training.samples)]
-        optimizer.step(average(draws), plan.learning_rate(step))
+        x, y = data.batch(order[:, position * training.batch :][:, : training.batch], streams)
+        if passes is not None:
+            weights = passes.sample(streams.normal_(eps))
+            passes.update(weights, gradients(weights, step), step)
+        else:
+            draws = [estimate(step) for _ in range(training.samples)]
+            shrunk = training.proximal and shrinkage(*posterior.theta, plan.prior(step), plan.shrink_rate(step))
+            optimizer.step(average(draws), plan.learning_rate(step), step)
+            if training.proximal:
+                posterior.mean.div_(shrunk)
         if checkpoint.due():
             watch.check(movable)
             checkpoint.save(
@@ -78,7 +95,7 @@ def train(
                     "step": step + 1,
                     "order": order,
                     "movable": movable,
-                    "optimizer": optimizer.state(),
+                    "optimizer": [list(state) for state in optimizer.states],
                     "streams": streams.state(),
                 }
             )
@@ -105,13 +122,13 @@ class Watch:
         self.bad_weights, self.bad_data = never, never.clone()  # first step at which each was non-finite, (R,)
         self.shown, self.counted, self.step = time.monotonic(), 0, 0
 
-    def see(self, step: int, weights: Tensor, nll: Tensor, grad: Tensor, outputs: Tensor, y: Tensor) -> None:
+    def see(self, step: int, weights: Tensor, nll: Tensor, grads: Sequence[Tensor], outputs: Tensor, y: Tensor) -> None:
         def first(known: Tensor, values: Tensor) -> Tensor:
             return torch.where(torch.isfinite(values), known, known.clamp(max=step))
 
         self.step = step
         self.bad_weights = first(self.bad_weights, weights.sum(-1))
-        self.bad_data = first(self.bad_data, nll + grad.sum(-1))
+        self.bad_data = first(self.bad_data, nll + sum(grad.reshape(len(nll), -1).sum(1) for grad in grads))
         if time.monotonic() - self.shown < 0.5:
             return
         self.check()

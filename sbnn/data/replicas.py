@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from sbnn.streams import Streams
+
 
 @dataclass(frozen=True)
 class ReplicaData:
@@ -71,8 +73,8 @@ class ReplicaData:
     def all(self) -> tuple[Tensor, Tensor]:
         return self._inputs(self.rows), self._targets(self.rows)
 
-    def batch(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Inputs (R, B, ...) and targets at positions (R, B) into each replica's rows."""
+    def batch(self, positions: Tensor, streams: Streams | None = None) -> tuple[Tensor, Tensor]:
+        """Inputs (R, B, ...) and targets at positions (R, B) into each replica's rows; nothing here is random."""
         rows = self.rows.gather(1, positions)
         return self._inputs(rows), self._targets(rows)
 

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import torch
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from sbnn import config
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.sources import Sources, Unavailable, data_directory
 from sbnn.data.uci import DATASETS, Table, load
 from sbnn.errors import ConfigError
+from sbnn.experiments.recipes import check_recipes, recipes
 from sbnn.methods import SCORES, fit
 from sbnn.networks import mlp
 from sbnn.predictive import Predictive
@@ -21,10 +21,6 @@ from sbnn.pruning import Pruning, prune_masks
 from sbnn.report.rows import Rows
 from sbnn.run import Run
 from sbnn.streams import seed_of
-
-# What a recipe may change, and whose it may be.
-CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout")
-RECIPES = ("paper", "NN", "NN_Dr", "BbB")
 
 
 def check(cfg: DictConfig) -> None:
@@ -34,19 +30,13 @@ def check(cfg: DictConfig) -> None:
     if len(cfg.network.hidden) > 1:
         raise ConfigError(f"network.hidden={list(cfg.network.hidden)} must be one layer in this experiment.")
     check_rows(cfg)
-    for name, changes in cfg.recipes.items():
-        if name not in RECIPES or not OmegaConf.is_dict(changes) or not set(changes) <= set(CHANGEABLE):
-            raise ConfigError(
-                f"recipes.{name}={changes} must be one of {', '.join(RECIPES)} with changes to {', '.join(CHANGEABLE)}."
-            )
-    for method, recipe, own in recipes(cfg):
-        try:
-            config.check(own)
-            check_rows(own)
-        except ConfigError as error:
-            raise ConfigError(f"recipes.{recipe}: {error}") from error
-        if method == "NN_Dr" and len(own.dropout.rates) > 1:
-            raise ConfigError(f"dropout.rates={list(own.dropout.rates)} must hold one rate in this experiment.")
+    check_recipes(cfg, check_recipe)
+
+
+def check_recipe(method: str, cfg: DictConfig) -> None:
+    check_rows(cfg)
+    if method == "NN_Dr" and len(cfg.dropout.rates) > 1:
+        raise ConfigError(f"dropout.rates={list(cfg.dropout.rates)} must hold one rate in this experiment.")
 
 
 def check_by_dataset(cfg: DictConfig) -> None:
@@ -75,21 +65,6 @@ def check_rows(cfg: DictConfig) -> None:
             raise ConfigError(
                 f"trainer.batch={cfg.trainer.batch}, on {name} {batch}, is larger than its {rows} training rows."
             )
-
-
-def recipes(cfg: DictConfig) -> list[tuple[str, str, DictConfig]]:
-    """Method, name and configuration of everything to train: sBNN by one recipe or both, then its rivals."""
-    chosen = [("sBNN", name) for name in ("tuned", "paper") if cfg.recipe in ("all", name)]
-    chosen += [(rival, rival) for rival in dict.fromkeys(cfg.rivals)]
-    return [(method, name, changed(cfg, name)) for method, name in chosen]
-
-
-def changed(cfg: DictConfig, name: str) -> DictConfig:
-    """The configuration with a recipe's changes, which win over keys given on the command line."""
-    try:
-        return OmegaConf.merge(cfg, cfg.recipes.get(name, {}))
-    except OmegaConfBaseException as error:
-        raise ConfigError(f"recipes.{name} changes a key that does not exist ({error.key}).") from error
 
 
 def enlarged(cfg: DictConfig, name: str) -> DictConfig:

@@ -1,0 +1,97 @@
+"""Images as the training loop reads them: bytes on the device, made into batches there, without a loader."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from sbnn.errors import ConfigError
+from sbnn.streams import Streams
+
+
+def held_out(size: int, share: float, seed: int) -> tuple[Tensor, Tensor]:
+    """Training and validation rows, a random share of `size` being held back: the same on every device."""
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise ConfigError(f"The share of the training images held back is {share}, but must be a number in [0, 1).")
+    order = torch.randperm(size, generator=torch.Generator().manual_seed(seed))
+    kept = size - round(size * share)
+    return order[:kept], order[kept:]
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """A random crop, after padding with black as torchvision's RandomCrop does, and a mirror image every other time."""
+
+    padding: int = 0  # pixels on every side
+    flip: bool = False  # left to right
+
+    def draw(self, count: int, generator: torch.Generator) -> Tensor:
+        """(3, count): how far from the top and from the left each crop begins, and whether it is mirrored."""
+        corner = torch.randint(2 * self.padding + 1, (2, count), generator=generator, device=generator.device)
+        mirrored = torch.randint(1 + self.flip, (1, count), generator=generator, device=generator.device)
+        return torch.cat([corner, mirrored])
+
+    def apply(self, x: Tensor, drawn: Tensor) -> Tensor:
+        """Images (N, C, H, W) as drawn (3, N): one gather of their pixels."""
+        height, width = x.shape[2:]
+        top, left, mirrored = drawn.unsqueeze(-1)  # (N, 1) each
+        column = torch.arange(width, device=x.device)
+        row = top + torch.arange(height, device=x.device)  # (N, H)
+        column = left + torch.where(mirrored > 0, width - 1 - column, column)  # (N, W)
+        padded = functional.pad(x, (self.padding,) * 4).flatten(2)
+        pixel = row.unsqueeze(2) * (width + 2 * self.padding) + column.unsqueeze(1)  # (N, H, W)
+        return padded.gather(2, pixel.flatten(1).unsqueeze(1).expand(-1, x.shape[1], -1)).view_as(x)
+
+
+@dataclass(frozen=True)
+class ImageData:
+    """R replicas reading rows of one stored set of images, which are bytes on the device until a batch is made."""
+
+    x: Tensor  # (n, C, H, W) uint8
+    y: Tensor  # (n,)
+    rows: Tensor  # (R, m)
+    shift: Tensor  # (C, 1, 1), in units of the bytes: a network sees (x - shift) / scale
+    scale: Tensor
+    augmentation: Augmentation | None = None
+    flat: bool = True  # whether a network sees C H W features or an image
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def size(self) -> int:
+        """Rows per replica."""
+        return self.rows.shape[1]
+
+    def __getitem__(self, part: slice | Tensor) -> "ImageData":
+        """Some of the replicas; the images are shared, not copied."""
+        return replace(self, rows=self.rows[part])
+
+    def at(self, rows: Tensor) -> "ImageData":
+        """The same replicas and scaling at other rows (R, m'), not augmented: a held-out part."""
+        return replace(self, rows=rows, augmentation=None)
+
+    def all(self) -> tuple[Tensor, Tensor]:
+        """Every row as it is stored, never augmented."""
+        return self._read(self.rows, None)
+
+    def batch(self, positions: Tensor, streams: Streams | None = None) -> tuple[Tensor, Tensor]:
+        """Inputs (R, B, ...) and labels at positions (R, B) into each replica's rows, augmented by its own stream."""
+        drawn = None
+        if self.augmentation is not None:
+            if streams is None or len(streams) != len(self):
+                raise ValueError("Augmented batches are drawn from one random stream for every replica; pass streams.")
+            count = positions.shape[1]
+            drawn = torch.cat([self.augmentation.draw(count, one) for one in streams.generators], 1)  # (3, R B)
+        return self._read(self.rows.gather(1, positions), drawn)
+
+    def _read(self, rows: Tensor, drawn: Tensor | None) -> tuple[Tensor, Tensor]:
+        which = rows.flatten()
+        x = self.x.index_select(0, which)
+        if drawn is not None:
+            x = self.augmentation.apply(x, drawn)
+        x = x.to(self.shift.dtype).sub_(self.shift).div_(self.scale)  # (R B, C, H, W)
+        x = x.flatten(1) if self.flat else x
+        y = self.y.index_select(0, which).long()
+        return x.unflatten(0, rows.shape), y.view(rows.shape)

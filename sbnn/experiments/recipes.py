@@ -1,0 +1,43 @@
+"""What to train: sBNN by the tuned recipe, by the paper's or both, and its rivals, each with its own changes."""
+
+from collections.abc import Callable
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from sbnn import config
+from sbnn.errors import ConfigError
+
+# What a recipe may change, and whose it may be.
+CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout")
+RECIPES = ("paper", "NN", "NN_Dr", "BbB")
+
+
+def recipes(cfg: DictConfig) -> list[tuple[str, str, DictConfig]]:
+    """Method, name and configuration of everything to train: sBNN by one recipe or both, then its rivals."""
+    chosen = [("sBNN", name) for name in ("tuned", "paper") if cfg.recipe in ("all", name)]
+    chosen += [(rival, rival) for rival in dict.fromkeys(cfg.rivals)]
+    return [(method, name, changed(cfg, name)) for method, name in chosen]
+
+
+def changed(cfg: DictConfig, name: str) -> DictConfig:
+    """The configuration with a recipe's changes, which win over keys given on the command line."""
+    try:
+        return OmegaConf.merge(cfg, cfg.recipes.get(name, {}))
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"recipes.{name} changes a key that does not exist ({error.key}).") from error
+
+
+def check_recipes(cfg: DictConfig, also: Callable[[str, DictConfig], None]) -> None:
+    """Every recipe that will be trained is a whole, valid configuration; `also` checks what the experiment asks."""
+    for name, changes in cfg.recipes.items():
+        if name not in RECIPES or not OmegaConf.is_dict(changes) or not set(changes) <= set(CHANGEABLE):
+            raise ConfigError(
+                f"recipes.{name}={changes} must be one of {', '.join(RECIPES)} with changes to {', '.join(CHANGEABLE)}."
+            )
+    for method, recipe, own in recipes(cfg):
+        try:
+            config.check(own)
+            also(method, own)
+        except ConfigError as error:
+            raise ConfigError(f"recipes.{recipe}: {error}") from error

@@ -1,0 +1,166 @@
+"""Tables and figures of Experiments 6 and 7, from their rows, beside what the paper prints."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from sbnn.report.style import DASHES, LOOKS, line, panels
+
+PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_images.csv"))  # errors in per cent, as printed
+# What each method and recipe is called in print.
+NAMES = {
+    ("sBNN", "tuned"): "sBNN tuned",
+    ("sBNN", "paper"): "sBNN as stated",
+    ("BbB", "ours"): "BbB",
+    ("NN", "ours"): "NN",
+}
+TREATMENTS = {
+    "none": "images as they are",
+    "crop": "cropped at random",
+    "crop_and_flip": "cropped and mirrored at random",
+}
+NETWORK = ["method", "recipe", "width", "augmentation", "epochs"]
+
+
+def curves(rows: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
+    """One line per network, score and droprate: `mean`, and an error's standard error over the images measured."""
+    found = rows[rows.metric == metric].rename(columns={"value": "mean"})
+    spread = np.sqrt(found["mean"] * (1 - found["mean"]) / found["measured"]) if metric.endswith("error") else np.nan
+    return found.assign(se=spread).sort_values("droprate", kind="stable")
+
+
+def widest(rows: pd.DataFrame) -> pd.DataFrame:
+    """The network that is pruned."""
+    return rows[rows.width == rows.width.max()]
+
+
+def published(rows: pd.DataFrame, method: str, width: int) -> pd.DataFrame:
+    p = PUBLISHED
+    return p[(p.dataset == rows.dataset.iloc[0]) & (p.method == method) & (p.width == width)]
+
+
+def named(row: pd.Series) -> str:
+    """A method by recipe, with what its numbers depend on: epochs, and augmentation if there is any."""
+    treatment = "" if row.augmentation == "none" else f", {row.augmentation}"
+    return f"{NAMES[row.method, row.recipe]}{treatment} ({row.epochs} epochs)"
+
+
+def mnist(rows: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, Figure]]:
+    tables = {"error_rates": error_rates(rows), "pruning": pruning(rows), "calibration": calibration(rows)}
+    return tables, {"pruning": figure(rows), "inclusion_cdf": inclusion_cdf(rows)}
+
+
+def cifar(rows: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, Figure]]:
+    tables = {"pruning": pruning(rows), "calibration": calibration(rows)}
+    return tables, {"pruning": figure(rows)}
+
+
+def error_rates(rows: pd.DataFrame) -> pd.DataFrame:
+    """The paper's first table: full networks by width, errors in per cent."""
+    full = curves(rows).drop_duplicates(NETWORK)
+    lines = []
+    for width, own in full.groupby("width"):
+        paper = published(rows, "sBNN", width)
+        cells = {"units": width, "weights": own.weights.iloc[0]}
+        cells["sBNN (paper, 300 epochs)"] = "" if paper.empty else f"{paper.error.iloc[0]:.2f}"
+        lines.append(cells | {named(row): f"{100 * row['mean']:.2f} ± {100 * row.se:.2f}" for _, row in own.iterrows()})
+    return pd.DataFrame(lines).fillna("")
+
+
+def pruning(rows: pd.DataFrame) -> pd.DataFrame:
+    """The paper's pruning table: errors in per cent by droprate, theirs and ours under every score."""
+    own = widest(curves(rows))
+    lines = []
+    for droprate, cells in own.groupby("droprate"):
+        removed = {"removed": f"{100 * droprate:g} %", "weights left": round(cells.weights.iloc[0] * (1 - droprate))}
+        for method in ("sBNN", "BbB"):
+            paper = published(rows, method, own.width.iloc[0])
+            paper = paper[paper.droprate == droprate]
+            removed[f"{method} (paper)"] = "" if paper.empty else f"{paper.error.iloc[0]:.2f}"
+        lines.append(removed | {f"{named(c)}, {c.score}": f"{100 * c['mean']:.2f}" for _, c in in_order(cells)})
+    return pd.DataFrame(lines).fillna("")
+
+
+def in_order(cells: pd.DataFrame):
+    """Method by method as in NAMES, plain images first, the method's own score first."""
+    order = {name: place for place, name in enumerate(NAMES)}
+    key = [
+        (c.augmentation != "none", order[c.method, c.recipe], list(DASHES).index(c.score)) for c in cells.itertuples()
+    ]
+    return cells.iloc[sorted(range(len(cells)), key=key.__getitem__)].iterrows()
+
+
+def calibration(rows: pd.DataFrame) -> pd.DataFrame:
+    """Error, likelihood and calibration along every curve; `sampled_` is the posterior predictive's."""
+    index = [*NETWORK, "weights", "images", "measured", "score", "droprate"]
+    metrics = [m for m in rows.metric.unique() if m != "inclusion_below"]
+    table = rows[rows.metric.isin(metrics)].pivot_table(index=index, columns="metric", values="value", sort=True)
+    return table[metrics].reset_index()
+
+
+def closing(rows: pd.DataFrame) -> pd.DataFrame:
+    """The table a run ends with: the paper's columns and each method under its own score."""
+    table = pruning(rows)
+    own = {"sBNN": "inclusion", "BbB": "snr", "NN": "magnitude"}
+    return table[[c for c in table.columns if "," not in c or own[c.split()[0]] == c.rpartition(", ")[2]]]
+
+
+def figure(rows: pd.DataFrame) -> Figure:
+    """Error by droprate: a panel for each kind of training images, and one for the paper's settings if they ran."""
+    own = widest(curves(rows))
+    shown = [(own[(own.recipe != "paper") & (own.augmentation == a)], TREATMENTS[a]) for a in own.augmentation.unique()]
+    shown += [(own[own.recipe == "paper"], "settings as the paper states them")]
+    shown = [(part, title) for part, title in shown if len(part)]
+    droprates = sorted(own.droprate.unique())
+    drawn, axes = panels(len(shown), width=4.2, height=3.4, sharey=True)
+    for ax, (part, title) in zip(axes, shown, strict=True):
+        for method, dash in (("sBNN", (0, (1, 2))), ("BbB", (0, (1, 1)))):
+            p = published(rows, method, own.width.iloc[0])
+            p = p[p.droprate.isin(droprates)]
+            places = [droprates.index(d) for d in p.droprate]
+            ax.plot(
+                places,
+                p.error,
+                color="black",
+                marker="x" if method == "sBNN" else "+",
+                ls=dash,
+                label=f"{method} (paper)",
+            )
+        for (method, recipe, epochs), by_score in part.groupby(["method", "recipe", "epochs"], sort=False):
+            for score, curve in by_score.groupby("score", sort=False):
+                percent = curve.assign(mean=100 * curve["mean"], se=100 * curve.se)
+                percent["place"] = [droprates.index(d) for d in curve.droprate]
+                look = f"{method}_paper" if recipe == "paper" else method
+                label = f"{NAMES[method, recipe]}, {epochs} epochs, by {score}"
+                line(ax, percent, "place", look, label, ls=DASHES[score], markersize=3, lw=1.1)
+        ax.set(title=title, yscale="log", xlabel="weights pruned, %")
+        ax.set_xticks(range(len(droprates)), [f"{100 * d:g}" for d in droprates])
+        _ticks(ax)
+        ax.legend(fontsize=6.5, loc="upper left")
+    axes[0].set_ylabel("error, % of images (± s.e.)")
+    return drawn
+
+
+def _ticks(ax: Axes) -> None:
+    """Plain numbers on a logarithmic axis."""
+    low, high = ax.get_ylim()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low > 5 else (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)))
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def inclusion_cdf(rows: pd.DataFrame) -> Figure:
+    """The paper's figure: the share of weights with an inclusion probability below p, and its line at 95 %."""
+    below = widest(rows[rows.metric == "inclusion_below"])
+    drawn, (ax,) = panels(1, width=4.2, height=3.0)
+    for (_, recipe, epochs), curve in below.groupby(["method", "recipe", "epochs"], sort=False):
+        colour, _ = LOOKS["sBNN_paper" if recipe == "paper" else "sBNN"]
+        ax.plot(curve.threshold, curve.value, color=colour, label=f"{NAMES['sBNN', recipe]}, {epochs} epochs")
+    ax.axhline(0.95, color="#D55E00", ls="--", lw=1, label="95 %")
+    ax.set(xlabel="posterior inclusion probability p", ylabel="share of weights below p", ylim=(-0.02, 1.02))
+    ax.legend(loc="center right", fontsize=7)
+    return drawn

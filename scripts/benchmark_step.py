@@ -1,0 +1,260 @@
+"""What does a training step cost beside one of a plain network, in time and in memory? Prints both, with the ratios.
+
+python scripts/benchmark_step.py [--threads 1 2] [--hidden 1200 1200] [--batch 128]
+
+Time: the contenders take turns, round after round, so that whatever else the machine does hits all of them alike. A
+ratio is the median over the rounds of the ratio within a round. sBNN and BbB go through `train` with everything it
+does; the plain network and the other libraries are handed one batch that never changes.
+Memory: bytes in tensors at the peak of training, the data left out.
+"""
+
+import argparse
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from sbnn.data.replicas import ReplicaData
+from sbnn.layout import Layout
+from sbnn.likelihood import Categorical
+from sbnn.networks import mlp
+from sbnn.posterior import MeanField, initial_means
+from sbnn.prior import ScaleMixturePrior, SpikeSlabPrior
+from sbnn.schedule import Training
+from sbnn.streams import Streams
+from sbnn.train import train
+
+PLAIN, NO_MOMENTUM, OURS = "nn.Linear + SGD", "nn.Linear + SGD, no momentum", "sBNN"
+MOMENTUM, LR = 0.9, 1e-3
+MEGABYTE = 1e6
+
+
+@dataclass(frozen=True)
+class Task:
+    """The network and the data that every contender trains on, and for how many steps at a time."""
+
+    widths: list[int]
+    x: Tensor  # (steps * batch, inputs)
+    y: Tensor  # (steps * batch,)
+    batch: int
+    steps: int
+
+    @classmethod
+    def random(cls, widths: list[int], batch: int, steps: int, device: torch.device) -> "Task":
+        x = torch.randint(256, (batch * steps, widths[0]), device=device) / 255
+        return cls(widths, x, torch.randint(widths[-1], (batch * steps,), device=device), batch, steps)
+
+    @property
+    def weights(self) -> int:
+        return sum((inputs + 1) * outputs for inputs, outputs in pairwise(self.widths))
+
+
+Fit = Callable[[], None]  # trains for a task's number of steps, on from where it left off
+
+
+def ours(prior: SpikeSlabPrior, compiled: bool = True) -> Callable[[Task], Fit]:
+    """sBNN or BbB, through the project's own loop."""
+
+    def build(task: Task) -> Fit:
+        layout = Layout(mlp(task.widths[0], task.widths[1:-1], task.widths[-1]).to(task.x.device))
+        streams, data = Streams([0], task.x.device), ReplicaData.of(task.x, task.y)
+        posterior = MeanField.around(initial_means(layout, streams, 0.5, torch.float32), 0.02)
+        choice = "always" if compiled else "never"
+        training = Training(
+            epochs=1, batch=task.batch, lr=LR, optimizer="sgd", momentum=MOMENTUM, schedule="constant", compile=choice
+        )
+        return lambda: train(layout, posterior, prior, Categorical(), data, streams, training)
+
+    return build
+
+
+def module(task: Task, layer: Callable, loss: Callable[[nn.Module, Tensor, Tensor], Tensor], momentum: float) -> Fit:
+    """The usual loop around a module of dense layers, `loss` being that of a batch."""
+    layers = [part for sizes in pairwise(task.widths) for part in (layer(*sizes), nn.ReLU())][:-1]
+    network = nn.Sequential(*layers).to(task.x.device)
+    optimizer = torch.optim.SGD(network.parameters(), LR, momentum)
+    x, y = task.x[: task.batch], task.y[: task.batch]
+
+    def fit() -> None:
+        for _ in range(task.steps):
+            optimizer.zero_grad()
+            loss(network, x, y).backward()
+            optimizer.step()
+
+    return fit
+
+
+def plain(momentum: float) -> Callable[[Task], Fit]:
+    return lambda task: module(task, nn.Linear, lambda net, x, y: F.cross_entropy(net(x), y), momentum)
+
+
+def torchbnn(task: Task) -> Fit:
+    from torchbnn import BayesLinear, BKLLoss
+
+    divergence, n = BKLLoss(reduction="sum"), len(task.x)
+
+    def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+        return F.cross_entropy(net(x), y) + divergence(net).sum() / n
+
+    return module(task, lambda inputs, outputs: BayesLinear(0, 0.1, inputs, outputs), loss, MOMENTUM)
+
+
+def bayesian_torch(task: Task) -> Fit:
+    from bayesian_torch.layers import LinearReparameterization
+
+    def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+        total = 0.0
+        for layer in net:
+            if isinstance(layer, LinearReparameterization):
+                x, divergence = layer(x)
+                total = total + divergence
+            else:
+                x = layer(x)
+        return F.cross_entropy(x, y) + total / len(task.x)
+
+    return module(task, LinearReparameterization, loss, MOMENTUM)
+
+
+def blitz(task: Task) -> Fit:
+    from blitz.modules import BayesianLinear
+    from blitz.utils import variational_estimator
+
+    variational_estimator(nn.Sequential)  # adds its methods to the class
+
+    def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+        return net.sample_elbo(x, y, F.cross_entropy, sample_nbr=1, complexity_cost_weight=1 / len(task.x))
+
+    return module(task, BayesianLinear, loss, MOMENTUM)
+
+
+CONTENDERS = {
+    PLAIN: plain(MOMENTUM),
+    NO_MOMENTUM: plain(0.0),
+    OURS: ours(SpikeSlabPrior()),
+    "sBNN, not compiled": ours(SpikeSlabPrior(), compiled=False),
+    "BbB": ours(ScaleMixturePrior()),
+    "torchbnn": torchbnn,
+    "bayesian-torch": bayesian_torch,
+    "blitz": blitz,
+}
+
+
+def seconds(task: Task, fit: Fit) -> float:
+    """A step's share of one call."""
+    _synchronise(task)
+    started = time.perf_counter()
+    fit()
+    _synchronise(task)
+    return (time.perf_counter() - started) / task.steps
+
+
+def peak_bytes(task: Task, build: Callable[[Task], Fit]) -> int:
+    """Most bytes that tensors held at once while a fit ran, those that it was built with among them."""
+    if task.x.device.type == "cuda":
+        before = torch.cuda.memory_allocated()
+        fit = build(task)
+        torch.cuda.reset_peak_memory_stats()
+        fit()
+        return torch.cuda.max_memory_allocated() - before
+    # The profiler is told of each allocation by torch's allocator, through which compiled code goes as well.
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+        fit = build(task)
+        with record_function("fit"):
+            fit()
+        del fit
+    events = profiled.profiler.kineto_results.events()
+    (begin, end), *_ = ((e.start_ns(), e.end_ns()) for e in events if e.name() == "fit")
+    changes = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")
+    live = peak = sum(change for when, change in changes if when < begin)
+    for when, change in changes:
+        if begin <= when <= end:
+            live += change
+            peak = max(peak, live)
+    return peak
+
+
+def installed(task: Task) -> tuple[dict[str, Callable[[Task], Fit]], list[str]]:
+    """The contenders that can be built here, and a line for each that cannot."""
+    here, missing = {}, []
+    for name, build in CONTENDERS.items():
+        try:
+            build(task)
+            here[name] = build
+        except ModuleNotFoundError as error:
+            missing.append(f"{name:30s} not installed (no module {error.name}): pip install '.[bench]'")
+        except ImportError as error:
+            missing.append(f"{name:30s} cannot be imported ({error})")
+    return here, missing
+
+
+def print_memory(task: Task, contenders: dict[str, Callable[[Task], Fit]]) -> None:
+    """`+ state` counts for the plain network as much optimiser state as sBNN has: a velocity more for every weight."""
+    torch.set_num_threads(1)  # the profiler sees one thread's allocations
+    for build in contenders.values():
+        build(task)()  # compiles
+    peaks = {name: peak_bytes(task, build) for name, build in contenders.items()}
+    one = task.weights * torch.finfo(torch.float32).bits // 8
+    print(f"\npeak memory; one number for each of the {task.weights} weights is {one / MEGABYTE:.1f} MB")
+    print(f"{'':30s}      MB  x weights  ratio  ratio to plain + state")
+    for name, peak in peaks.items():
+        ratios = f"{peak / peaks[PLAIN]:5.2f}  {peak / (peaks[PLAIN] + one):5.2f}"
+        print(f"{name:30s} {peak / MEGABYTE:7.1f}  {peak / one:9.2f}  {ratios}")
+
+
+def print_times(task: Task, contenders: dict[str, Callable[[Task], Fit]], threads: int, rounds: int) -> None:
+    torch.set_num_threads(threads)
+    torch.compiler.reset()  # compiled code is made for a number of threads
+    fits = {name: build(task) for name, build in contenders.items()}
+    for fit in fits.values():
+        fit()  # compiles, and touches memory
+    times = {name: [] for name in fits}
+    for _ in range(rounds):
+        for name, fit in fits.items():
+            times[name].append(seconds(task, fit))
+    print(f"\n{threads} thread{'s' * (threads > 1)}, {rounds} rounds of {task.steps} steps")
+    print(f"{'':30s} ms/step  (best)  ratio  to no momentum")
+    for name, own in times.items():
+        ratios = [_median_ratio(own, times[other]) for other in (PLAIN, NO_MOMENTUM)]
+        milliseconds = f"{statistics.median(own) * 1e3:7.2f} {min(own) * 1e3:7.2f}"
+        print(f"{name:30s} {milliseconds}  {ratios[0]:5.2f}  {ratios[1]:5.2f}", flush=True)
+
+
+def _median_ratio(times: Sequence[float], others: Sequence[float]) -> float:
+    return statistics.median(time / other for time, other in zip(times, others, strict=True))
+
+
+def _synchronise(task: Task) -> None:
+    if task.x.device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--inputs", type=int, default=784)
+    parser.add_argument("--hidden", type=int, nargs="+", default=[1200, 1200])
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=9)
+    options = parser.parse_args(arguments)
+    warnings.filterwarnings("ignore", category=DeprecationWarning)  # the other libraries'
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    task = Task.random([options.inputs, *options.hidden, 10], options.batch, options.steps, device)
+    contenders, missing = installed(task)
+    print(f"{'-'.join(map(str, task.widths))}, batch {task.batch}, {device.type}, torch {torch.__version__}")
+    print(f"ratios are to {PLAIN} with momentum {MOMENTUM}, which all the others use too")
+    print(*missing, sep="\n")
+    print_memory(task, contenders)
+    for threads in options.threads:
+        print_times(task, contenders, threads, options.rounds)
+
+
+if __name__ == "__main__":
+    main()
