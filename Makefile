@@ -10,7 +10,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint reproduce reproduce-all readme benchmark clean
+.PHONY: help setup test lint reproduce reproduce-all readme benchmark benchmark-peers clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,8 +42,13 @@ reproduce-all: setup  ## run every experiment, with tables and figures
 readme: setup  ## write README's tables anew from results/
 	$(BIN)/python scripts/update_readme.py
 
-benchmark: setup  ## time replicas trained together against one after another
+benchmark: setup  ## time a training step against a plain one, and replicas together against one after another
+	$(BIN)/python scripts/benchmark_step.py $(ARGS)
 	$(BIN)/python scripts/benchmark_replicas.py
+
+benchmark-peers: setup  ## time a training step against torchbnn's, bayesian-torch's and blitz's too
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/python scripts/benchmark_step.py $(ARGS)
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache

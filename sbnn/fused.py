@@ -67,6 +67,8 @@ def update(
 
 @functools.cache
 def compiled(function: Callable) -> Callable:
+    """Compiled anew for each kind of prior, step and layout; torch would give up after eight of them."""
+    torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
     return torch.compile(function, fullgraph=True, dynamic=True, options=OPTIONS)
 
 

@@ -8,7 +8,7 @@ from sbnn.networks import Dropout
 
 
 class Layout:
-    """The flat view of an ordinary `nn.Module`: weight i of the row belongs to parameter `owner[i]`.
+    """The flat view of an ordinary `nn.Module`: its parameters one after another, in the module's own order.
 
     A replica is one row; `forward` runs the module once per row, all rows in one program.
     """
@@ -22,19 +22,26 @@ class Layout:
         self.shapes = [p.shape for p in parameters.values()]
         self.sizes = [p.numel() for p in parameters.values()]
         self.size = sum(self.sizes)
-        sizes = torch.tensor(self.sizes)
-        self.owner = torch.arange(len(sizes)).repeat_interleave(sizes)  # (M,)
-        modules = list(dict.fromkeys(name.rpartition(".")[0] for name in self.names))
-        numbers = torch.tensor([modules.index(name.rpartition(".")[0]) for name in self.names])
-        self.module = numbers[self.owner]  # (M,), a weight and its bias share one
-        self.is_bias = torch.tensor([len(s) < 2 for s in self.shapes])[self.owner]  # (M,)
         self.is_dense_chain = self._plain_sequence()
+
+    def spread(self, values: list) -> Tensor:
+        """One value for each parameter as one for each weight, (M,)."""
+        return torch.tensor(values).repeat_interleave(torch.tensor(self.sizes))
+
+    @property
+    def module(self) -> Tensor:
+        """The number of the module that each weight belongs to, (M,); a weight and its bias share one."""
+        modules = [name.rpartition(".")[0] for name in self.names]
+        return self.spread([modules.index(module) for module in modules])
+
+    @property
+    def is_bias(self) -> Tensor:
+        return self.spread([len(shape) < 2 for shape in self.shapes])
 
     @property
     def fan_in(self) -> Tensor:
         """Inputs that feed each weight, (M,); a bias has none and reads 1."""
-        fans = [shape[1:].numel() if len(shape) > 1 else 1 for shape in self.shapes]
-        return torch.tensor(fans, dtype=torch.float64)[self.owner]
+        return self.spread([shape[1:].numel() if len(shape) > 1 else 1 for shape in self.shapes]).double()
 
     def unflatten(self, row: Tensor) -> dict[str, Tensor]:
         """One row (..., M) as named parameters: views of it."""
@@ -74,7 +81,7 @@ class Layout:
 
         values = {**named, **extras}
         if replicas == 1:
-            return one({name: value[0] for name, value in values.items()}, x[0]).unsqueeze(0)
+            return one({name: value.squeeze(0) for name, value in values.items()}, x[0]).unsqueeze(0)
         return vmap(one, randomness="different")(values, x)
 
     def _plain_sequence(self) -> bool:

@@ -79,13 +79,15 @@ def fit(
     start: Fit | None = None,
     dropout: Tensor | None = None,
 ) -> Fit:
-    """Train every replica of `data` and return them as one fit.
+    """Train every replica of `data` and return them as one fit. Of the network only the shape matters.
 
     Replicas go through the loop `chunk` at a time, which keeps them in cache and changes no number (but for
     dropout, whose masks come from one stream a chunk). `start` begins where another fit of as many replicas
     ended; `dropout` (R,) gives each replica its rate.
     """
-    layout, prior, training = Layout(network.to(run.device, run.dtype)), prior_of(method, cfg), Training(**cfg.trainer)
+    if not all(parameter.is_meta for parameter in network.parameters()):
+        network.to(run.device, run.dtype)
+    layout, prior, training = Layout(network), prior_of(method, cfg), Training(**cfg.trainer)
     rates = {buffer: dropout for buffer, _ in network.named_buffers() if buffer.endswith("rate")}
     parts = chunks(len(data), cfg.chunk)
     bar = run.bar(

@@ -19,22 +19,30 @@ class Pruning:
     biases: bool = True  # biases are ranked and counted, or left alone and not counted
 
 
-def prune_mask(scores: Tensor, layout: Layout, droprate: float, pruning: Pruning = Pruning()) -> Tensor:  # noqa: B008
-    """(R, M) bool, False where a weight is set to zero: the `droprate` share with the lowest scores."""
-    if not 0 <= droprate < 1:
-        raise ValueError(f"droprate={droprate} must lie in [0, 1).")
+def ranked(scores: Tensor, layout: Layout, pruning: Pruning) -> list[Tensor]:
+    """For every group of weights that compete, their columns from the lowest score to the highest, (R, group)."""
     prunable = torch.ones(layout.size, dtype=torch.bool) if pruning.biases else ~layout.is_bias
     if pruning.scope == "global":
         groups = [prunable]
     else:
         groups = [prunable & (layout.module == i) for i in range(int(layout.module.max()) + 1)]
+    columns = [group.nonzero().squeeze(1).to(scores.device) for group in groups]
+    return [own[scores[:, own].argsort(dim=1, stable=True)] for own in columns]
+
+
+def kept(order: list[Tensor], scores: Tensor, droprate: float) -> Tensor:
+    """(R, M) bool, False for the `droprate` share of each group with the lowest scores."""
+    if not 0 <= droprate < 1:
+        raise ValueError(f"droprate={droprate} must lie in [0, 1).")
     keep = torch.ones_like(scores, dtype=torch.bool)
-    for group in groups:
-        columns = group.nonzero().squeeze(1).to(scores.device)
-        dropped = round(droprate * len(columns))
-        lowest = scores[:, columns].argsort(dim=1, stable=True)[:, :dropped]
-        keep.scatter_(1, columns[lowest], False)
+    for group in order:
+        keep.scatter_(1, group[:, : round(droprate * group.shape[1])], False)
     return keep
+
+
+def prune_mask(scores: Tensor, layout: Layout, droprate: float, pruning: Pruning = Pruning()) -> Tensor:  # noqa: B008
+    """(R, M) bool, False where a weight is set to zero: the `droprate` share with the lowest scores."""
+    return kept(ranked(scores, layout, pruning), scores, droprate)
 
 
 def prune_masks(
@@ -43,9 +51,10 @@ def prune_masks(
     score: str,
     pruning: Pruning = Pruning(),  # noqa: B008
 ) -> Iterator[Tensor]:
-    """The mask (R, M) of every droprate, ranked by a score of the fit."""
+    """The mask (R, M) of every droprate, ranked by a score of the fit; the ranking is made once."""
     scores = fit.posterior.score(score)
-    return (prune_mask(scores, fit.layout, droprate, pruning) for droprate in droprates)
+    order = ranked(scores, fit.layout, pruning)
+    return (kept(order, scores, droprate) for droprate in droprates)
 
 
 def droprate_curve(

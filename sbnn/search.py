@@ -93,10 +93,10 @@ class BinarySearch(Sweeper):
         Composing the point also finds a wrong key before anything runs.
         """
         cfg = self.hydra_context.config_loader.load_sweep_config(self.config, [*point.values(), end])
-        typed = {key.lstrip("+"): override.partition("=")[2] for key, override in point.items()}
-        if "data.evaluate_on" in typed or OmegaConf.select(cfg, "data.evaluate_on") is None:
+        typed = "data.evaluate_on" in {key.lstrip("+") for key in point}
+        if typed or OmegaConf.select(cfg, "data.evaluate_on") is None:
             return None
-        data = "test" if typed.get("data.protocol") == "paper" else "validation"
+        data = "test" if OmegaConf.select(cfg, "data.protocol") == "paper" else "validation"
         point["data.evaluate_on"] = f"data.evaluate_on={data}"
         return data
 
@@ -118,7 +118,7 @@ class BinarySearch(Sweeper):
 
 
 def register() -> None:
-    # Hydra looks a sweeper up by name and takes only names under hydra_plugins; it needs no such package, just the entry.
+    """Hydra takes a sweeper by name, from a package hydra_plugins; the entry alone does, there need be no package."""
     Plugins.instance().class_name_to_class["hydra_plugins.sbnn.BinarySearch"] = BinarySearch
 
 

@@ -148,7 +148,7 @@ class Watch:
     def check(self, moved: Sequence[Tensor] = ()) -> None:
         """Stop with a sentence if any replica has turned non-finite, or if the last update left `moved` so."""
         weights, data = int(self.bad_weights.min()), int(self.bad_data.min())
-        if not all(bool(tensor.isfinite().all()) for tensor in moved):
+        if not all(bool(torch.stack(tensor.aminmax()).isfinite().all()) for tensor in moved):
             weights = min(weights, self.step + 1)
         step = min(weights, data)
         if step > self.plan.steps:

@@ -5,16 +5,17 @@ python scripts/benchmark_step.py [--threads 1 2] [--hidden 1200 1200] [--batch 1
 Time: the contenders take turns, round after round, so that whatever else the machine does hits all of them alike. A
 ratio is the median over the rounds of the ratio within a round. sBNN and BbB go through `train` with everything it
 does; the plain network and the other libraries are handed one batch that never changes.
-Memory: bytes in tensors at the peak of training, the data left out.
+Memory: bytes in tensors at the peak of training, the batch counted, the stored data not.
 """
 
 import argparse
+import os
 import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +23,7 @@ from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from sbnn.data.replicas import ReplicaData
+from sbnn.errors import ConfigError
 from sbnn.layout import Layout
 from sbnn.likelihood import Categorical
 from sbnn.networks import mlp
@@ -75,12 +77,18 @@ def ours(prior: SpikeSlabPrior, compiled: bool = True) -> Callable[[Task], Fit]:
     return build
 
 
-def module(task: Task, layer: Callable, loss: Callable[[nn.Module, Tensor, Tensor], Tensor], momentum: float) -> Fit:
+def usual(
+    task: Task,
+    layer: Callable[[int, int], nn.Module],
+    loss: Callable[[nn.Module, Tensor, Tensor], Tensor],
+    momentum: float = MOMENTUM,
+    container: type[nn.Sequential] = nn.Sequential,
+) -> Fit:
     """The usual loop around a module of dense layers, `loss` being that of a batch."""
     layers = [part for sizes in pairwise(task.widths) for part in (layer(*sizes), nn.ReLU())][:-1]
-    network = nn.Sequential(*layers).to(task.x.device)
+    network = container(*layers).to(task.x.device)
     optimizer = torch.optim.SGD(network.parameters(), LR, momentum)
-    x, y = task.x[: task.batch], task.y[: task.batch]
+    x, y = task.x[: task.batch].clone(), task.y[: task.batch].clone()
 
     def fit() -> None:
         for _ in range(task.steps):
@@ -92,7 +100,7 @@ def module(task: Task, layer: Callable, loss: Callable[[nn.Module, Tensor, Tenso
 
 
 def plain(momentum: float) -> Callable[[Task], Fit]:
-    return lambda task: module(task, nn.Linear, lambda net, x, y: F.cross_entropy(net(x), y), momentum)
+    return lambda task: usual(task, nn.Linear, lambda net, x, y: F.cross_entropy(net(x), y), momentum)
 
 
 def torchbnn(task: Task) -> Fit:
@@ -103,7 +111,7 @@ def torchbnn(task: Task) -> Fit:
     def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         return F.cross_entropy(net(x), y) + divergence(net).sum() / n
 
-    return module(task, lambda inputs, outputs: BayesLinear(0, 0.1, inputs, outputs), loss, MOMENTUM)
+    return usual(task, lambda inputs, outputs: BayesLinear(0, 0.1, inputs, outputs), loss)
 
 
 def bayesian_torch(task: Task) -> Fit:
@@ -119,19 +127,21 @@ def bayesian_torch(task: Task) -> Fit:
                 x = layer(x)
         return F.cross_entropy(x, y) + total / len(task.x)
 
-    return module(task, LinearReparameterization, loss, MOMENTUM)
+    return usual(task, LinearReparameterization, loss)
 
 
 def blitz(task: Task) -> Fit:
     from blitz.modules import BayesianLinear
     from blitz.utils import variational_estimator
 
-    variational_estimator(nn.Sequential)  # adds its methods to the class
+    @variational_estimator
+    class Network(nn.Sequential):
+        """The decorator adds methods to the class it is given, which had better not be torch's own."""
 
     def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         return net.sample_elbo(x, y, F.cross_entropy, sample_nbr=1, complexity_cost_weight=1 / len(task.x))
 
-    return module(task, BayesianLinear, loss, MOMENTUM)
+    return usual(task, BayesianLinear, loss, container=Network)
 
 
 CONTENDERS = {
@@ -164,41 +174,34 @@ def peak_bytes(task: Task, build: Callable[[Task], Fit]) -> int:
         fit()
         return torch.cuda.max_memory_allocated() - before
     # The profiler is told of each allocation by torch's allocator, through which compiled code goes as well.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it would announce each start and stop
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
         fit = build(task)
         with record_function("fit"):
             fit()
-        del fit
     events = profiled.profiler.kineto_results.events()
-    (begin, end), *_ = ((e.start_ns(), e.end_ns()) for e in events if e.name() == "fit")
-    changes = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")
-    live = peak = sum(change for when, change in changes if when < begin)
-    for when, change in changes:
-        if begin <= when <= end:
-            live += change
-            peak = max(peak, live)
-    return peak
+    begin = next(event.start_ns() for event in events if event.name() == "fit")
+    changes = sorted((event.start_ns(), event.nbytes()) for event in events if event.name() == "[memory]")
+    live = sum(change for when, change in changes if when < begin)
+    return max(accumulate((change for when, change in changes if when >= begin), initial=live))
 
 
-def installed(task: Task) -> tuple[dict[str, Callable[[Task], Fit]], list[str]]:
-    """The contenders that can be built here, and a line for each that cannot."""
-    here, missing = {}, []
+def runnable(task: Task) -> dict[str, Callable[[Task], Fit]]:
+    """The contenders that run here, with a line for each that does not."""
+    here = {}
     for name, build in CONTENDERS.items():
         try:
-            build(task)
+            build(task)()
             here[name] = build
         except ModuleNotFoundError as error:
-            missing.append(f"{name:30s} not installed (no module {error.name}): pip install '.[bench]'")
-        except ImportError as error:
-            missing.append(f"{name:30s} cannot be imported ({error})")
-    return here, missing
+            print(f"{name:30s} not installed (no module {error.name}): pip install '.[bench]'")
+        except (ImportError, ConfigError) as error:  # a library too old for this torch; no compiler
+            print(f"{name:30s} does not run here: {error}")
+    return here
 
 
 def print_memory(task: Task, contenders: dict[str, Callable[[Task], Fit]]) -> None:
     """`+ state` counts for the plain network as much optimiser state as sBNN has: a velocity more for every weight."""
-    torch.set_num_threads(1)  # the profiler sees one thread's allocations
-    for build in contenders.values():
-        build(task)()  # compiles
     peaks = {name: peak_bytes(task, build) for name, build in contenders.items()}
     one = task.weights * torch.finfo(torch.float32).bits // 8
     print(f"\npeak memory; one number for each of the {task.weights} weights is {one / MEGABYTE:.1f} MB")
@@ -247,10 +250,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.filterwarnings("ignore", category=DeprecationWarning)  # the other libraries'
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     task = Task.random([options.inputs, *options.hidden, 10], options.batch, options.steps, device)
-    contenders, missing = installed(task)
     print(f"{'-'.join(map(str, task.widths))}, batch {task.batch}, {device.type}, torch {torch.__version__}")
     print(f"ratios are to {PLAIN} with momentum {MOMENTUM}, which all the others use too")
-    print(*missing, sep="\n")
+    torch.set_num_threads(1)  # the profiler sees one thread's allocations
+    contenders = runnable(task)
     print_memory(task, contenders)
     for threads in options.threads:
         print_times(task, contenders, threads, options.rounds)

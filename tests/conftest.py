@@ -4,6 +4,8 @@ from hydra import compose, initialize_config_dir
 
 from sbnn.config import CONF
 from sbnn.data.replicas import ReplicaData
+from sbnn.data.sources import Unavailable, data_directory
+from sbnn.data.vision import load
 
 
 @pytest.fixture
@@ -15,6 +17,27 @@ def configured(tmp_path):
             return compose("config", [f"results_dir={tmp_path}", "progress=false", "threads=1", *overrides])
 
     return build
+
+
+@pytest.fixture(scope="session")
+def has_images():
+    """Skip where a collection cannot be had: MNIST is fetched if need be, CIFAR-10 (139 MB) used if it is there."""
+    known: dict[str | None, str] = {None: ""}
+
+    def check(name: str | None) -> None:
+        if name not in known:
+            folder, known[name] = data_directory(None), ""
+            if name == "cifar10" and not (folder / "cifar10.npz").exists():
+                known[name] = f"CIFAR-10 is not in {folder} (sbnn-run experiment=cifar_pruning puts it there)"
+            else:
+                try:
+                    load(name, folder)
+                except Unavailable as error:
+                    known[name] = str(error)
+        if known[name]:
+            pytest.skip(known[name])
+
+    return check
 
 
 @pytest.fixture

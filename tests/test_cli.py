@@ -31,7 +31,10 @@ def test_unknown_experiment_is_one_sentence(tmp_path):
     answer = sbnn(tmp_path, "experiment=simulated_nonsense")
     assert answer.returncode == 2
     assert answer.stderr.count("\n") == 1
-    assert "experiment=simulated_nonsense is unknown; choose one of simulated_correlation" in answer.stderr
+    assert (
+        "experiment=simulated_nonsense is unknown; choose one of cifar_pruning, mnist_pruning, simulated_correlation"
+        in answer.stderr
+    )
 
 
 def test_bad_value_is_one_sentence_and_leaves_no_file(tmp_path):

@@ -39,20 +39,39 @@ EXPECTED = {
         "claims": 4,
         "unjudged": {"5d"},  # a count out of ten datasets, on four
     },
+    "mnist_pruning": {
+        "tables": ["error_rates", "pruning", "calibration"],
+        "figures": ["pruning", "inclusion_cdf"],
+        "own": ["width", "augmentation", "epochs", "images", "measured", "weights", "threshold"],
+        "claims": 4,
+        "replicates": {0},
+    },
+    "cifar_pruning": {
+        "tables": ["pruning", "calibration"],
+        "figures": ["pruning"],
+        "own": ["width", "augmentation", "epochs", "images", "measured", "weights", "threshold"],
+        "claims": 3,
+        "replicates": {0},
+    },
 }
+IMAGES = {"mnist_pruning": "mnist", "cifar_pruning": "cifar10"}
 METRICS = {
     "simulated_relevance": {"influence", "psi_1", "psi_2", "train_mse"},
     "simulated_correlation": {"correlation", "phi", "train_mse"},
     "simulated_selection": {"accuracy", "train_mse", "test_mse", "detected_share", "actual_share"},
     "simulated_pruning": {"train_mse", "test_mse"},
     "uci_pruning": {"rmse", "nll", "coverage"},
+    "mnist_pruning": {"error", "nll", "ece", "sampled_error", "sampled_nll", "sampled_ece", "inclusion_below"},
 }
+METRICS["cifar_pruning"] = METRICS["mnist_pruning"]
 CLAIM_COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
-IN_UNIT_INTERVAL = ["phi", "psi_1", "psi_2", "accuracy", "detected_share", "actual_share", "coverage"]
+IN_UNIT_INTERVAL = ["phi", "psi_1", "psi_2", "accuracy", "detected_share", "actual_share", "coverage", "error", "ece",
+                    "sampled_error", "sampled_ece", "inclusion_below"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_smoke(configured, tmp_path, name):
+def test_smoke(configured, tmp_path, name, has_images):
+    has_images(IMAGES.get(name))
     expected, folder = EXPECTED[name], tmp_path / name
     headline = execute(configured(f"experiment={name}", "budget=smoke"), folder)
     assert np.isfinite(headline)
@@ -63,7 +82,7 @@ def test_smoke(configured, tmp_path, name):
     assert set(rows["metric"]) == METRICS[name]
     assert np.isfinite(rows["value"]).all()
     assert rows[rows.metric.isin(IN_UNIT_INTERVAL)]["value"].between(0, 1).all()
-    assert set(rows["replicate"]) == {0, 1}
+    assert set(rows["replicate"]) == expected.get("replicates", {0, 1})
     assert not rows.duplicated([c for c in rows.columns if c != "value"]).any()
 
     for table in expected["tables"]:
@@ -157,3 +176,55 @@ def test_rows_that_are_not_finite_are_never_written(configured, tmp_path):
     with pytest.raises(SbnnError, match="is not finite; nothing is written"):
         publish(rows, cfg, Run.from_config(cfg, tmp_path / "b"), 1.0, judged=True)
     assert not (tmp_path / "b").exists()
+
+
+def test_image_rows(configured, tmp_path, has_images):
+    has_images("mnist")
+    keys = (
+        "vary.width=[12,20]",
+        "data.train_images=300",
+        "data.test_images=50",
+        "trainer.epochs=1",
+        "droprates=[0,0.5]",
+    )
+    keys += ("recipes.paper.trainer.epochs=2", "recipes.paper.prior.c={12:0.5,20:1}")
+    execute(configured("experiment=mnist_pruning", "budget=smoke", *keys), tmp_path / "m")
+    rows = pd.read_csv(tmp_path / "m" / "rows.csv")
+    networks = set(zip(rows.method, rows.recipe, rows.width, rows.epochs, strict=True))
+    assert networks == {
+        ("sBNN", "tuned", 12, 1), ("sBNN", "tuned", 20, 1), ("sBNN", "paper", 12, 2), ("sBNN", "paper", 20, 2),
+        ("NN", "ours", 20, 1), ("BbB", "ours", 20, 1),
+    }  # fmt: skip
+    assert (rows.images == 300).all()
+    assert (rows.measured == 50).all()
+    below = rows[rows.metric == "inclusion_below"]
+    for _, curve in below.groupby(["recipe", "width"]):
+        assert curve.sort_values("threshold")["value"].is_monotonic_increasing
+    full = rows[(rows.droprate == 0) & (rows.metric == "error")].groupby(["method", "recipe", "width"])["value"]
+    assert (full.max() == full.min()).all()  # all scores agree where nothing is pruned
+    pruning = pd.read_csv(tmp_path / "m" / "pruning.csv")
+    assert list(pruning["removed"]) == ["0 %", "50 %"]
+    assert "sBNN tuned (1 epochs), snr" in pruning.columns
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("recipes.paper.prior.c={400:1}", r"recipes\.paper: prior\.c=.* has no value for networks of 1200 units"),
+        ("recipes.paper.prior.c=4", r"recipes\.paper: prior\.c=4 must be a number in \[0, 3\]"),
+        ("trainer.batch=5000", r"trainer\.batch=5000 is larger than the 1000 training images"),
+        ("data.scale=[1,2]", r"data\.scale=\[1, 2\] must hold 1: one number for each channel"),
+        ("data.scale=[0]", r"data\.scale=0 must be a number in \(0, inf\)"),
+        ("data.validation_share=1", r"data\.validation_share=1 must be a number in \(0, 1\)"),
+        ("data.protocol=blind", r"data\.protocol=blind is unknown; choose one of validation, paper"),
+        ("vary.augmentation=[zoom]", r"vary\.augmentation=zoom is unknown"),
+        ("vary.width=[400,400]", r"vary\.width=.* must rise"),
+        ("trainer.compile=maybe", r"trainer\.compile=maybe is unknown; choose one of auto, always, never"),
+        ("trainer.proximal=1", r"trainer\.proximal=1 must be true or false"),
+        ("data=uci", r"experiment=mnist_pruning does not run on the data chosen"),
+    ],
+)
+def test_bad_input_of_the_image_experiments(configured, tmp_path, override, message):
+    with pytest.raises(SbnnError, match=message):
+        execute(configured("experiment=mnist_pruning", "budget=smoke", override), tmp_path / "out")
+    assert not (tmp_path / "out").exists()

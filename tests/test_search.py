@@ -119,8 +119,9 @@ def test_a_search_cut_off_leaves_what_it_found(search, tmp_path):
     [
         ("uci_pruning", [], "validation"),
         ("uci_pruning", ["data.evaluate_on=test"], "test"),
-        ("uci_pruning", ["++data.protocol=validation"], "validation"),
-        ("uci_pruning", ["++data.protocol=paper"], "test"),
+        ("mnist_pruning", [], "validation"),
+        ("mnist_pruning", ["data.protocol=paper"], "test"),
+        ("mnist_pruning", ["data.protocol=paper", "data.evaluate_on=validation"], "validation"),
         ("simulated_pruning", [], None),
     ],
 )
@@ -130,7 +131,19 @@ def test_settings_are_ranked_on_validation_data_unless_told(search, capsys, expe
     overrides = [override for batch in launcher.batches for job in batch for override in job]
     expected = [] if measured_on is None else [f"data.evaluate_on={measured_on}"] * 3
     assert [override for override in overrides if "evaluate_on" in override] == expected
-    assert ("ranked on test data" in capsys.readouterr().out) == ("++data.protocol=paper" in arguments)
+    assert ("ranked on test data" in capsys.readouterr().out) == (arguments[1:] == ["data.protocol=paper"])
+
+
+def test_the_papers_search(search):
+    """Experiment 6: c in [0, 3] for three learning rates and three pi."""
+    launcher, _ = search(
+        lambda job: valley(job, 0.4, "recipes.paper.prior.c"), "recipe=paper", "vary.width=[1200]", "rivals=[]",
+        "recipes.paper.prior.c=interval(0,3)", "trainer.lr=0.05,0.01,0.005", "recipes.paper.prior.pi=0.25,0.5,0.75",
+        experiment="mnist_pruning", rounds=2,
+    )  # fmt: skip
+    assert [len(batch) for batch in launcher.batches] == [18, 9, 9]
+    assert {"vary.width=[1200]", "rivals=[]", "trainer.lr=0.05"} < set(launcher.batches[0][0])
+    assert [job[-1] for job in launcher.batches[2]] == ["recipes.paper.prior.c=0.75"] * 9
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,8 @@ def fit_and_measure(rows: Rows, run: Run, job: Job, images: Images) -> None:
     cfg = spread(job.cfg, job.width)
     train, test = data_of(cfg, images, job.augmentation, run)
     features = images.train_x[0].numel()
-    network = mlp(features, [job.width] * len(cfg.network.hidden), outputs=10)
+    with torch.device("meta"):  # the weights live in the posterior; a second set would only take memory
+        network = mlp(features, [job.width] * len(cfg.network.hidden), outputs=10)
     seed = seed_of(run.seed, job.method, cfg.data.collection, job.width)
     model = fit(run, job.method, network, train, cfg, [seed], job.label)
     columns = {

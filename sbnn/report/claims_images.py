@@ -3,9 +3,8 @@
 import pandas as pd
 
 from sbnn.report.claims import LEFT_OUT, Finding
-from sbnn.report.images import curves, published, widest
+from sbnn.report.images import OWN_SCORE, curves, published, widest
 
-OWN_SCORE = {"sBNN": "inclusion", "BbB": "snr"}
 RECIPES = {"paper": "as stated", "tuned": "tuned"}
 WIDTHS = (400, 800, 1200)
 

@@ -18,6 +18,7 @@ NAMES = {
     ("BbB", "ours"): "BbB",
     ("NN", "ours"): "NN",
 }
+OWN_SCORE = {"sBNN": "inclusion", "BbB": "snr", "NN": "magnitude"}  # what a method ranks its weights by
 TREATMENTS = {
     "none": "images as they are",
     "crop": "cropped at random",
@@ -105,8 +106,9 @@ def calibration(rows: pd.DataFrame) -> pd.DataFrame:
 def closing(rows: pd.DataFrame) -> pd.DataFrame:
     """The table a run ends with: the paper's columns and each method under its own score."""
     table = pruning(rows)
-    own = {"sBNN": "inclusion", "BbB": "snr", "NN": "magnitude"}
-    return table[[c for c in table.columns if "," not in c or own[c.split()[0]] == c.rpartition(", ")[2]]]
+    printed = [column for column in table.columns if not column.endswith(tuple(DASHES))]
+    own = [c for name, score in OWN_SCORE.items() for c in table.columns if c.startswith(name) and c.endswith(score)]
+    return table[[*printed, *own]]
 
 
 def figure(rows: pd.DataFrame) -> Figure:
@@ -116,7 +118,7 @@ def figure(rows: pd.DataFrame) -> Figure:
     shown += [(own[own.recipe == "paper"], "settings as the paper states them")]
     shown = [(part, title) for part, title in shown if len(part)]
     droprates = sorted(own.droprate.unique())
-    drawn, axes = panels(len(shown), width=4.2, height=3.4, sharey=True)
+    drawn, axes = panels(len(shown), width=4.6, height=3.9, sharey=True)
     for ax, (part, title) in zip(axes, shown, strict=True):
         for method, dash in (("sBNN", (0, (1, 2))), ("BbB", (0, (1, 1)))):
             p = published(rows, method, own.width.iloc[0])
@@ -140,7 +142,7 @@ def figure(rows: pd.DataFrame) -> Figure:
         ax.set(title=title, yscale="log", xlabel="weights pruned, %")
         ax.set_xticks(range(len(droprates)), [f"{100 * d:g}" for d in droprates])
         _ticks(ax)
-        ax.legend(fontsize=6.5, loc="upper left")
+        ax.legend(fontsize=6.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     axes[0].set_ylabel("error, % of images (± s.e.)")
     return drawn
 

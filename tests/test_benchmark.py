@@ -1,0 +1,50 @@
+"""The step benchmark runs and measures what it says; how long anything takes is not asserted."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from sbnn.prior import ScaleMixturePrior, SpikeSlabPrior
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    path = Path(__file__).parents[1] / "scripts" / "benchmark_step.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    script = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, path.stem, script)  # where dataclasses look their module up
+    spec.loader.exec_module(script)
+    threads = torch.get_num_threads()
+    yield script
+    torch.set_num_threads(threads)
+
+
+def test_prints_a_row_for_every_contender(benchmark, monkeypatch, capsys):
+    for name, prior in (("sBNN", SpikeSlabPrior()), ("BbB", ScaleMixturePrior())):
+        monkeypatch.setitem(benchmark.CONTENDERS, name, benchmark.ours(prior, compiled=False))  # half a minute less
+    options = {"inputs": "6", "hidden": "8", "batch": "4", "steps": "2", "rounds": "2", "threads": "1"}
+    benchmark.main([part for name, value in options.items() for part in (f"--{name}", value)])
+    printed = capsys.readouterr().out
+    for name in benchmark.CONTENDERS:
+        rows = [line for line in printed.splitlines() if line.startswith(f"{name}  ")]
+        assert len(rows) == 2 or (len(rows) == 1 and "pip install '.[bench]'" in rows[0])
+
+
+def test_peak_memory_is_what_a_hand_counts(benchmark):
+    task = benchmark.Task.random([6, 8, 10], 4, 2, torch.device("cpu"))
+
+    def build(_):
+        for_building = torch.zeros(5000)
+        kept = for_building[:1000].clone()
+
+        def fit():
+            torch.zeros(500)
+            first = kept + 1
+            return torch.stack([first, kept])
+
+        return fit
+
+    assert benchmark.peak_bytes(task, build) == 4 * (1000 + 1000 + 2000)
