@@ -32,7 +32,8 @@ class Layout:
     def module(self) -> Tensor:
         """The number of the module that each weight belongs to, (M,); a weight and its bias share one."""
         modules = [name.rpartition(".")[0] for name in self.names]
-        return self.spread([modules.index(module) for module in modules])
+        numbers = {module: number for number, module in enumerate(dict.fromkeys(modules))}
+        return self.spread([numbers[module] for module in modules])
 
     @property
     def is_bias(self) -> Tensor:

@@ -68,4 +68,7 @@ class SGD(Optimizer):
     def apply(parameter: Tensor, gradient: Tensor, state: tuple[Tensor, ...], numbers: tuple[Number, ...]) -> None:
         (velocity,), (lr, momentum) = state, numbers
         velocity.mul_(momentum).add_(gradient)
-        parameter.sub_(velocity * lr)
+        if isinstance(lr, Tensor):
+            parameter.sub_(velocity * lr)
+        else:
+            parameter.sub_(velocity, alpha=lr)  # no copy of the velocity

@@ -187,7 +187,7 @@ def test_image_rows(configured, tmp_path, has_images):
         "trainer.epochs=1",
         "droprates=[0,0.5]",
     )
-    keys += ("recipes.paper.trainer.epochs=2", "recipes.paper.prior.c={12:0.5,20:1}")
+    keys += ("recipes.paper.trainer.epochs=2", "recipes.paper.prior.c=0.5")
     execute(configured("experiment=mnist_pruning", "budget=smoke", *keys), tmp_path / "m")
     rows = pd.read_csv(tmp_path / "m" / "rows.csv")
     networks = set(zip(rows.method, rows.recipe, rows.width, rows.epochs, strict=True))
@@ -210,7 +210,7 @@ def test_image_rows(configured, tmp_path, has_images):
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("recipes.paper.prior.c={400:1}", r"recipes\.paper: prior\.c=.* has no value for networks of 1200 units"),
+        ("vary.width=[500]", r"recipes\.paper: prior\.c=.* has no value for networks of 500 units"),
         ("recipes.paper.prior.c=4", r"recipes\.paper: prior\.c=4 must be a number in \[0, 3\]"),
         ("trainer.batch=5000", r"trainer\.batch=5000 is larger than the 1000 training images"),
         ("data.scale=[1,2]", r"data\.scale=\[1, 2\] must hold 1: one number for each channel"),
