@@ -65,7 +65,8 @@ def ours(prior: SpikeSlabPrior, compiled: bool = True) -> Callable[[Task], Fit]:
     """sBNN or BbB, through the project's own loop."""
 
     def build(task: Task) -> Fit:
-        layout = Layout(mlp(task.widths[0], task.widths[1:-1], task.widths[-1]).to(task.x.device))
+        with torch.device("meta"):  # as the experiments do: the weights live in the posterior
+            layout = Layout(mlp(task.widths[0], task.widths[1:-1], task.widths[-1]))
         streams, data = Streams([0], task.x.device), ReplicaData.of(task.x, task.y)
         posterior = MeanField.around(initial_means(layout, streams, 0.5, torch.float32), 0.02)
         choice = "always" if compiled else "never"

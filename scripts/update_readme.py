@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sbnn.report import claims, uci
+from sbnn.report import claims, images, uci
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -12,6 +12,8 @@ def tables() -> dict[str, str]:
     """What stands between `<!-- NAME: ... -->` and `<!-- end of NAME -->`."""
     return {
         "uci": uci.markdown(RESULTS / "uci_pruning" / "comparison.csv"),
+        "mnist": images.markdown(RESULTS / "mnist_pruning" / "pruning.csv"),
+        "cifar": images.markdown(RESULTS / "cifar_pruning" / "pruning.csv"),
         "claims": claims.markdown(RESULTS / "claims.csv"),
     }
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from sbnn.data.uci import DATASETS
-from sbnn.report import claims_uci
+from sbnn.report import claims_images, claims_uci
 from sbnn.report.claims import judge
 from sbnn.report.claims_simulated import JUDGES
 from sbnn.report.claims_uci import WIDTHS
@@ -158,3 +158,68 @@ def test_prunable_is_the_unbroken_stretch_within_five_per_cent_of_the_mean_curve
     assert list(found["dataset"]) == ["boston", "yacht"]  # the paper's order
     assert (found["snr"] == 0.5).all()
     assert (found["inclusion"] == 0).all()
+
+
+def image_rows(errors, below=None, augmentation="none", dataset="mnist"):
+    """Made-up networks: {(method, recipe, width): {droprate: error in per cent}}, {recipe: share with p < 0.25}."""
+    common = {"dataset": dataset, "augmentation": augmentation, "epochs": 40, "measured": 10_000, "weights": 100}
+    own = {"sBNN": "inclusion", "BbB": "snr"}
+    rows = [
+        {**common, "method": method, "recipe": recipe, "width": width, "metric": "error", "score": own[method],
+         "droprate": droprate, "value": error / 100}
+        for (method, recipe, width), curve in errors.items()
+        for droprate, error in curve.items()
+    ]  # fmt: skip
+    rows += [
+        {**common, "method": "sBNN", "recipe": recipe, "width": 1200, "metric": "inclusion_below", "threshold": 0.25,
+         "value": share}
+        for recipe, share in (below or {}).items()
+    ]  # fmt: skip
+    return rows
+
+
+def image_verdicts(experiment, rows):
+    return judge(experiment, claims_images.JUDGES, pd.DataFrame(rows), "test").set_index("id")["verdict"].to_dict()
+
+
+def mnist_errors(stated, tuned, rise_stated, rise_tuned, rise_rival):
+    errors = {}
+    for recipe, full, rise in (("paper", stated, rise_stated), ("tuned", tuned, rise_tuned)):
+        for width, error in zip((400, 800, 1200), full, strict=True):
+            errors["sBNN", recipe, width] = {0.0: error, 0.98: error + rise}
+    return errors | {("BbB", "ours", 1200): {0.0: 2.0, 0.98: 2.0 + rise_rival}}
+
+
+@pytest.mark.parametrize(
+    ("errors", "below", "expected"),
+    [
+        (((1.60, 1.62, 1.73), (3, 3, 3), 0.15, 0.5, 0.9), {"paper": 0.96, "tuned": 0.0}, ["reproduced"] * 4),
+        (((1.61, 1.62, 1.73), (3, 3, 3), 0.16, 0.5, 0.1), {"paper": 0.94, "tuned": 0.0},
+         ["partly", "not reproduced", "not reproduced", "not reproduced"]),
+        (((3, 3, 3), (1.6, 1.6, 1.6), 0.9, 0.1, 0.3), {"paper": 0.1, "tuned": 0.99}, ["partly"] * 4),
+    ],
+)  # fmt: skip
+def test_mnist(errors, below, expected):
+    found = image_verdicts("mnist_pruning", image_rows(mnist_errors(*errors), below))
+    assert list(found.values()) == expected
+
+
+def test_mnist_without_the_papers_recipe_is_at_most_partly():
+    errors = {("sBNN", "tuned", w): {0.0: 1.5, 0.98: 1.5} for w in (400, 800, 1200)}
+    found = image_verdicts("mnist_pruning", image_rows(errors, {"tuned": 0.99}))
+    assert found == {"6a": "partly", "6b": "partly", "6c": "partly", "6d": "not run"}
+
+
+def test_cifar():
+    def rows(plain, cropped):
+        return [
+            *image_rows(plain, dataset="cifar10"),
+            *image_rows(cropped, augmentation="crop_and_flip", dataset="cifar10"),
+        ]
+
+    ours, rival = ("sBNN", "tuned", 1200), ("BbB", "ours", 1200)
+    good = {ours: {0.0: 27.3, 0.9: 28.3, 0.98: 30.0}, rival: {0.0: 27.0, 0.98: 40.0}}
+    poor = {ours: {0.0: 40.0, 0.9: 42.0, 0.98: 60.0}, rival: {0.0: 40.0, 0.98: 50.0}}
+    assert set(image_verdicts("cifar_pruning", rows(good, good)).values()) == {"reproduced"}
+    assert image_verdicts("cifar_pruning", rows(poor, good)) == {"7a": "reproduced", "7b": "partly", "7c": "partly"}
+    assert set(image_verdicts("cifar_pruning", rows(poor, poor)).values()) == {"not reproduced"}

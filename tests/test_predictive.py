@@ -1,5 +1,6 @@
 """Error, likelihood and coverage against second derivations."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,13 +8,14 @@ import pytest
 import torch
 from torch import nn
 
+from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
 from sbnn.layout import Layout
-from sbnn.likelihood import Gaussian
+from sbnn.likelihood import Categorical, Gaussian
 from sbnn.methods import Fit
 from sbnn.networks import mlp
 from sbnn.posterior import Deterministic, MeanField
-from sbnn.predictive import Predictive
+from sbnn.predictive import ECE_BINS, Classified, Predictive, scores_of
 
 
 @pytest.fixture
@@ -68,3 +70,52 @@ def test_a_point_estimate_is_one_network_and_dropout_many(line):
         assert torch.equal(many[metric], predictive.measure(everything)[metric])  # the same masks every time
     assert many["coverage"][1] > one["coverage"][1]
     assert not network.training
+
+
+def test_scores_of_classifiers_by_hand():
+    generator = torch.Generator().manual_seed(0)
+    probabilities = torch.rand(2, 500, 4, generator=generator, dtype=torch.float64).pow(3)
+    probabilities /= probabilities.sum(-1, keepdim=True)
+    y = torch.randint(4, (2, 500), generator=generator)
+    found = scores_of(probabilities, y)
+    for r in range(2):
+        p, label = probabilities[r].numpy(), y[r].numpy()
+        confidence, right = p.max(1), p.argmax(1) == label
+        assert found["error"][r] == pytest.approx(1 - right.mean())
+        assert found["nll"][r] == pytest.approx(-np.log(p[np.arange(500), label]).mean())
+        edges, ece = np.linspace(0, 1, ECE_BINS + 1), 0.0
+        for low, high in itertools.pairwise(edges):
+            inside = (confidence >= low) & ((confidence < high) | (high == 1))
+            if inside.any():
+                ece += inside.mean() * abs(right[inside].mean() - confidence[inside].mean())
+        assert found["ece"][r] == pytest.approx(ece)
+
+
+def test_a_label_held_impossible_costs_a_finite_likelihood():
+    certain = torch.tensor([[[1.0, 0.0], [1.0, 0.0]]])
+    assert scores_of(certain, torch.tensor([[1, 0]]))["nll"].isfinite().all()
+
+
+def test_classified_measures_the_pruned_mean_and_the_average_of_samples():
+    torch.manual_seed(0)
+    layout = Layout(mlp(4, [5], 3))
+    x = torch.randint(256, (70, 1, 2, 2), dtype=torch.uint8)
+    y = torch.randint(3, (70,), dtype=torch.uint8)
+    data = ImageData(x, y, torch.arange(70)[None], torch.zeros(1, 1, 1), torch.full((1, 1, 1), 100.0))
+    posterior = MeanField.around(torch.randn(1, layout.size), sigma=0.5)
+    fit = Fit(layout, posterior, None, Categorical(), chunk=1)
+    keep = torch.rand(1, layout.size) > 0.3
+    classified = Classified(fit, data, 4, [1], rows=32)
+    found = classified.measure(keep, sampled=True)
+
+    def probabilities(weights):
+        network = layout.load((weights * keep)[0])
+        return network(x.flatten(1) / 100).softmax(-1)[None]
+
+    with torch.no_grad():
+        expected = scores_of(probabilities(posterior.mean), y.long()[None])
+        mixed = scores_of(sum(probabilities(draw) for draw in classified.draws) / 4, y.long()[None])
+    for metric in ("error", "nll", "ece"):
+        torch.testing.assert_close(found[metric], expected[metric])
+        torch.testing.assert_close(found[f"sampled_{metric}"], mixed[metric])
+    assert set(classified.measure(keep, sampled=False)) == {"error", "nll", "ece"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sbnn.report import claims, uci
+from sbnn.report import claims, images, uci
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -18,6 +18,8 @@ def test_tables_are_those_of_the_committed_results():
         pytest.skip("results/ holds a run of your own; `make readme` puts its numbers into README")
     assert claims.markdown(ROOT / "results" / "claims.csv") in README
     assert uci.markdown(ROOT / "results" / "uci_pruning" / "comparison.csv") in README
+    for name in ("mnist_pruning", "cifar_pruning"):
+        assert images.markdown(ROOT / "results" / name / "pruning.csv") in README
 
 
 def test_example_runs_and_prunes():

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from sbnn.report.rows import as_markdown
 from sbnn.report.style import DASHES, LOOKS, line, panels
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_images.csv"))  # errors in per cent, as printed
@@ -104,11 +105,20 @@ def calibration(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def closing(rows: pd.DataFrame) -> pd.DataFrame:
-    """The table a run ends with: the paper's columns and each method under its own score."""
-    table = pruning(rows)
+    """The table a run ends with."""
+    return by_own_score(pruning(rows))
+
+
+def by_own_score(table: pd.DataFrame) -> pd.DataFrame:
+    """The paper's columns, and each method under its own score."""
     printed = [column for column in table.columns if not column.endswith(tuple(DASHES))]
     own = [c for name, score in OWN_SCORE.items() for c in table.columns if c.startswith(name) and c.endswith(score)]
     return table[[*printed, *own]]
+
+
+def markdown(path: Path) -> str:
+    """The same for a page, from pruning.csv."""
+    return as_markdown(by_own_score(pd.read_csv(path, dtype=str, keep_default_na=False)))
 
 
 def figure(rows: pd.DataFrame) -> Figure:

@@ -58,3 +58,9 @@ def mean_and_error(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Mean, standard error and number of replicates of `value`, per group."""
     groups = rows.groupby(by, sort=True, dropna=False)["value"]
     return groups.agg(mean="mean", se="sem", replicates="size").reset_index()
+
+
+def as_markdown(table: pd.DataFrame) -> str:
+    """A table of text for a page."""
+    lines = [list(table.columns), ["---"] * len(table.columns), *table.to_numpy().tolist()]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

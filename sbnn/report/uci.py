@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from sbnn.data.uci import DATASETS
-from sbnn.report.rows import largest_droprate, mean_and_error
+from sbnn.report.rows import as_markdown, largest_droprate, mean_and_error
 from sbnn.report.style import DASHES, line, panels
 
 # The paper's two tables, and the dropout authors' own re-run of 2018. `spread` is as published: the standard error, but
@@ -150,9 +150,7 @@ def closing(rows: pd.DataFrame) -> pd.DataFrame:
 
 def markdown(path: Path) -> str:
     """The same for a page, from comparison.csv."""
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)[HEADLINE]
-    lines = [HEADLINE, ["---"] * len(HEADLINE), *table.to_numpy().tolist()]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return as_markdown(pd.read_csv(path, dtype=str, keep_default_na=False)[HEADLINE])
 
 
 def _printed(dataset: str, method: str, droprate: float) -> str:
