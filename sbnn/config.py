@@ -125,7 +125,7 @@ def check(cfg: DictConfig) -> None:
         raise ConfigError(f"results_dir={cfg.results_dir} must be the path of a folder.")
     for key in TABLES:
         table(cfg, key)
-    if data_kind(cfg.data) != RUNS_ON[cfg.name.split("_")[0]]:
+    if data_kind(cfg.data) != RUNS_ON.get(cfg.name.split("_")[0], data_kind(cfg.data)):
         raise ConfigError(f"experiment={cfg.name} does not run on the data chosen; leave data= out.")
     for key, allowed in CHOICES.items():
         for value in values(cfg, key):

@@ -98,11 +98,11 @@ class Fused:
         numbers, pieces = self._numbers(step), weights.split(self.sizes, dim=1)
         for (mean, rho, *velocities), own, one in zip(self.parts, pieces, gradients, strict=False):
             states = tuple((velocity,) for velocity in velocities)
-            compiled(update)(self.kind, self.plan.training.proximal, mean, rho, states, own, one.flatten(1), numbers)
-        others = zip(
-            self.optimizer.parameters[2:], gradients[len(self.parts) :], self.optimizer.states[2:], strict=True
-        )
-        for parameter, one, state in others:
+            compiled(update)(
+                self.kind, self.plan.training.proximal, mean, rho, states, own, one.reshape(len(one), -1), numbers
+            )
+        others = self.optimizer.parameters[2:], gradients[len(self.parts) :], self.optimizer.states[2:]
+        for parameter, one, state in zip(*others, strict=True):
             self.optimizer.apply(parameter, one, state, numbers[-2:])
 
     def _numbers(self, step: int) -> Tensor:
@@ -113,23 +113,22 @@ class Fused:
                 prior, lr = self.plan.prior(later), self.plan.learning_rate(later)
                 weight, rates = self.plan.penalty_weight(later), self.optimizer.numbers(lr, later)
                 rows.append((prior.slab, prior.spike, prior.offset, weight, self.plan.shrink_rate(later), *rates))
-            self.numbers, self.first = torch.tensor(rows, device=self.posterior.mean.device), step
+            self.numbers, self.first = self.posterior.mean.new_tensor(rows), step
         return self.numbers[step - self.first]
 
 
 def fused(choice: str, layout: Layout, posterior, optimizer, plan: Plan) -> Fused | None:
     """The compiled passes where `trainer.compile` and the fit ask for them and the machine can make them, else None."""
-    if choice == "never":
+    if choice == "never" or not isinstance(posterior, MeanField):
         return None
-    fits = isinstance(posterior, MeanField) and isinstance(optimizer, SGD)
-    fits = fits and isinstance(plan.final_prior, SpikeSlabPrior) and plan.training.samples == 1
+    fits = isinstance(plan.final_prior, SpikeSlabPrior) and isinstance(optimizer, SGD) and plan.training.samples == 1
     if choice == "auto" and (not fits or posterior.mean.numel() * plan.steps < WORTH_COMPILING):
         return None
     if not fits:
         raise ConfigError("trainer.compile=always needs sBNN or BbB with trainer.optimizer=sgd and trainer.samples=1.")
     ready = Fused(layout, posterior, optimizer, plan)
     try:
-        compiled(draw)(torch.zeros(1, 2), torch.zeros(1, 2), torch.zeros(1, 2))
+        compiled(draw)(*torch.zeros(3, 1, 2, device=posterior.mean.device))
     except Exception as error:
         if choice == "always":
             raise ConfigError(f"trainer.compile=always cannot be had here ({_first_line(error)}).") from error
@@ -139,6 +138,4 @@ def fused(choice: str, layout: Layout, posterior, optimizer, plan: Plan) -> Fuse
 
 
 def _first_line(error: Exception) -> str:
-    return (
-        f"{type(error).__name__}: {str(error).strip().splitlines()[0]}" if str(error).strip() else type(error).__name__
-    )
+    return ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])

@@ -62,7 +62,7 @@ class Mixture:
 
     def precision(self, s: Tensor) -> Tensor:
         """lambda = p/tau1^2 + (1-p)/tau0^2: how hard the prior pulls at a weight."""
-        return self.spike + self.inclusion(s) * (self.slab - self.spike)
+        return self.slab + sigmoid(-self.logit(s)) * (self.spike - self.slab)  # exact at both ends
 
 
 @dataclass(frozen=True)

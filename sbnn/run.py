@@ -38,6 +38,7 @@ class Run:
         # Bit for bit the same on the same device.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True, warn_only=True)
+        torch.utils.deterministic.fill_uninitialized_memory = False  # a pass over memory for what is never read
         device = device_named(cfg.device)
         folder = output.parent / ".checkpoints" / output.name
         if not cfg.resume:

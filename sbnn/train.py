@@ -60,14 +60,15 @@ def train(
         leaves = {name: value.detach().requires_grad_() for name, value in layout.unflatten(weights).items()}
         outputs = layout.forward(leaves, x, extras)  # (R, B, out)
         nll = likelihood.nll(outputs, y)  # (R,)
-        grads = torch.autograd.grad(nll.sum(), [*leaves.values(), *likelihood.parameters()])
+        wanted = [*leaves.values(), *likelihood.parameters()]
+        grads = torch.autograd.grad(nll.sum(), wanted, materialize_grads=True)  # a parameter may go unused
         watch.see(step, weights, nll.detach(), grads, outputs.detach(), y)
         return list(grads)
 
     def estimate(step: int) -> list[Tensor]:
         """The same for everything movable, with the prior's pull."""
         grads = gradients(posterior.sample(streams.normal_(eps)), step)
-        flat = torch.cat([grad.flatten(1) for grad in grads[: len(layout.names)]], dim=1)  # (R, M)
+        flat = torch.cat([grad.reshape(len(grad), -1) for grad in grads[: len(layout.names)]], dim=1)  # (R, M)
         with torch.no_grad():
             prior, weight = plan.prior(step), plan.penalty_weight(step)
             pulled = posterior.gradient(flat, eps, prior, weight, training.proximal)
@@ -128,7 +129,7 @@ class Watch:
 
         self.step = step
         self.bad_weights = first(self.bad_weights, weights.sum(-1))
-        self.bad_data = first(self.bad_data, nll + sum(grad.reshape(len(nll), -1).sum(1) for grad in grads))
+        self.bad_data = first(self.bad_data, nll + sum(grad.reshape(len(grad), -1).sum(1) for grad in grads))
         if time.monotonic() - self.shown < 0.5:
             return
         self.check()

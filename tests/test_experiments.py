@@ -212,7 +212,7 @@ def test_image_rows(configured, tmp_path, has_images):
     [
         ("vary.width=[500]", r"recipes\.paper: prior\.c=.* has no value for networks of 500 units"),
         ("recipes.paper.prior.c=4", r"recipes\.paper: prior\.c=4 must be a number in \[0, 3\]"),
-        ("trainer.batch=5000", r"trainer\.batch=5000 is larger than the 1000 training images"),
+        ("trainer.batch=5000", r"trainer\.batch=5000 is larger than the 1000 training rows"),
         ("data.scale=[1,2]", r"data\.scale=\[1, 2\] must hold 1: one number for each channel"),
         ("data.scale=[0]", r"data\.scale=0 must be a number in \(0, inf\)"),
         ("data.validation_share=1", r"data\.validation_share=1 must be a number in \(0, 1\)"),
@@ -221,6 +221,9 @@ def test_image_rows(configured, tmp_path, has_images):
         ("vary.width=[400,400]", r"vary\.width=.* must rise"),
         ("trainer.compile=maybe", r"trainer\.compile=maybe is unknown; choose one of auto, always, never"),
         ("trainer.proximal=1", r"trainer\.proximal=1 must be true or false"),
+        ("trainer.proximal=true", r"recipes\.NN: trainer\.proximal=true is a step of sBNN's"),
+        ("rivals=[NN_Dr]", r"rivals=.* must be NN or BbB"),
+        ("name=foo_pruning", r"name=foo_pruning has no module"),
         ("data=uci", r"experiment=mnist_pruning does not run on the data chosen"),
     ],
 )
@@ -228,3 +231,11 @@ def test_bad_input_of_the_image_experiments(configured, tmp_path, override, mess
     with pytest.raises(SbnnError, match=message):
         execute(configured("experiment=mnist_pruning", "budget=smoke", override), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_nothing_held_back_and_no_such_recipe(configured, tmp_path):
+    tiny = ("data.evaluate_on=validation", "data.validation_share=1e-6")
+    with pytest.raises(SbnnError, match=r"data\.validation_share=1e-06 holds no image back"):
+        execute(configured("experiment=mnist_pruning", "budget=smoke", *tiny), tmp_path / "out")
+    with pytest.raises(SbnnError, match=r"recipe=paper asks for recipes\.paper, which is not there"):
+        execute(configured("experiment=cifar_pruning", "budget=smoke", "recipe=paper"), tmp_path / "out")

@@ -14,12 +14,13 @@ from sbnn.data.sources import data_directory
 from sbnn.data.vision import COLLECTIONS, Images, load
 from sbnn.errors import ConfigError
 from sbnn.experiments.recipes import check_recipes, recipes
-from sbnn.methods import SCORES, fit
+from sbnn.methods import SCORES, fit, prior_of
 from sbnn.networks import mlp
 from sbnn.predictive import Classified
 from sbnn.pruning import Pruning, prune_masks
 from sbnn.report.rows import Rows
 from sbnn.run import Run
+from sbnn.schedule import Plan, Training
 from sbnn.streams import seed_of
 
 AUGMENTATIONS = {"none": None, "crop_and_flip": Augmentation(padding=4, flip=True), "crop": Augmentation(padding=2)}
@@ -48,15 +49,18 @@ def check(cfg: DictConfig) -> None:
     for key in ("shift", "scale"):
         if len(cfg.data[key]) != channels:
             raise ConfigError(f"data.{key}={list(cfg.data[key])} must hold {channels}: one number for each channel.")
+    if "NN_Dr" in cfg.rivals:
+        raise ConfigError(f"rivals={list(cfg.rivals)} must be NN or BbB in this experiment.")
+    if cfg.data.evaluate_on == "validation" and len(rows_of(cfg)[1]) == 0:
+        raise ConfigError(f"data.validation_share={cfg.data.validation_share} holds no image back.")
     check_recipes(cfg, check_recipe)
 
 
 def check_recipe(method: str, cfg: DictConfig) -> None:
-    size = len(rows_of(cfg)[0])
-    if cfg.trainer.batch > size:
-        raise ConfigError(f"trainer.batch={cfg.trainer.batch} is larger than the {size} training images.")
     for width in cfg.vary.width:
-        config.check(spread(cfg, width))
+        own = spread(cfg, width)
+        config.check(own)
+        Plan(Training(**own.trainer), prior_of(method, own), len(rows_of(own)[0]))
 
 
 def spread(cfg: DictConfig, width: int) -> DictConfig:
@@ -114,12 +118,13 @@ def fit_and_measure(rows: Rows, run: Run, job: Job, images: Images) -> None:
         network = mlp(features, [job.width] * len(cfg.network.hidden), outputs=10)
     seed = seed_of(run.seed, job.method, cfg.data.collection, job.width)
     model = fit(run, job.method, network, train, cfg, [seed], job.label)
+    plan = Plan(Training(**cfg.trainer), model.prior, train.size)
     columns = {
         "method": job.method,
         "recipe": job.recipe if job.method == "sBNN" else "ours",
         "width": job.width,
         "augmentation": job.augmentation,
-        "epochs": cfg.trainer.epochs,
+        "epochs": plan.steps // plan.batches,
         "images": train.size,
         "measured": test.size,
         "weights": model.layout.size,

@@ -35,6 +35,8 @@ def check_recipes(cfg: DictConfig, also: Callable[[str, DictConfig], None]) -> N
             raise ConfigError(
                 f"recipes.{name}={changes} must be one of {', '.join(RECIPES)} with changes to {', '.join(CHANGEABLE)}."
             )
+    if cfg.recipe in ("all", "paper") and "paper" not in cfg.recipes:
+        raise ConfigError(f"recipe={cfg.recipe} asks for recipes.paper, which is not there; use recipe=tuned.")
     for method, recipe, own in recipes(cfg):
         try:
             config.check(own)

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from sbnn.methods import SCORES
 from sbnn.report.rows import as_markdown
 from sbnn.report.style import DASHES, LOOKS, line, panels
 
@@ -19,7 +20,7 @@ NAMES = {
     ("BbB", "ours"): "BbB",
     ("NN", "ours"): "NN",
 }
-OWN_SCORE = {"sBNN": "inclusion", "BbB": "snr", "NN": "magnitude"}  # what a method ranks its weights by
+OWN_SCORE = {method: scores[0] for method, scores in SCORES.items()}
 TREATMENTS = {
     "none": "images as they are",
     "crop": "cropped at random",
@@ -28,10 +29,10 @@ TREATMENTS = {
 NETWORK = ["method", "recipe", "width", "augmentation", "epochs"]
 
 
-def curves(rows: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
-    """One line per network, score and droprate: `mean`, and an error's standard error over the images measured."""
-    found = rows[rows.metric == metric].rename(columns={"value": "mean"})
-    spread = np.sqrt(found["mean"] * (1 - found["mean"]) / found["measured"]) if metric.endswith("error") else np.nan
+def curves(rows: pd.DataFrame) -> pd.DataFrame:
+    """One line per network, score and droprate: `mean` error, and its standard error over the images measured."""
+    found = rows[rows.metric == "error"].rename(columns={"value": "mean"})
+    spread = np.sqrt(found["mean"] * (1 - found["mean"]) / found["measured"])
     return found.assign(se=spread).sort_values("droprate", kind="stable")
 
 
@@ -125,7 +126,7 @@ def figure(rows: pd.DataFrame) -> Figure:
     """Error by droprate: a panel for each kind of training images, and one for the paper's settings if they ran."""
     own = widest(curves(rows))
     shown = [(own[(own.recipe != "paper") & (own.augmentation == a)], TREATMENTS[a]) for a in own.augmentation.unique()]
-    shown += [(own[own.recipe == "paper"], "settings as the paper states them")]
+    shown += [(own[own.recipe == "paper"], "the paper's prior and schedule")]
     shown = [(part, title) for part, title in shown if len(part)]
     droprates = sorted(own.droprate.unique())
     drawn, axes = panels(len(shown), width=4.6, height=3.9, sharey=True)
