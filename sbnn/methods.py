@@ -1,5 +1,6 @@
 """The method and its rivals by the paper's names: what each puts into the one training loop."""
 
+import math
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -98,12 +99,13 @@ def fit(
         streams = Streams(seeds[part], run.device)
         means = initial_means(layout, streams, cfg.init.mean_scale, run.dtype)
         point = method in POINT_ESTIMATES
-        posterior = Deterministic(means[None]) if point else MeanField.around(means, cfg.init.sigma)
+        sigma = math.exp(cfg.prior.log_tau0) if cfg.init.sigma is None else cfg.init.sigma
+        posterior = Deterministic(means[None]) if point else MeanField.around(means, sigma)
         likelihood = likelihood_of(data, cfg, means) if start is None else start.likelihood.take(part)
         if start is not None:
             posterior.theta.copy_(start.posterior.theta[:, part])
         extras = {buffer: rate[part] for buffer, rate in rates.items()}
-        checkpoint = run.checkpoint(f"{name}-{number}")
+        checkpoint = run.checkpoint(f"{name}-{number}", cfg)
         train(layout, posterior, prior, likelihood, data[part], streams, training, extras, checkpoint, bar)
         thetas.append(posterior.theta)
         likelihoods.append(likelihood)

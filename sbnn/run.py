@@ -15,8 +15,12 @@ from tqdm import tqdm
 from sbnn.checkpoint import Checkpoint
 from sbnn.errors import ConfigError
 
-# What may change between a run and its resumption without changing its numbers.
-BESIDE_THE_POINT = ("resume", "progress", "checkpoint_seconds", "results_dir")
+# What may change between a run and its resumption without changing how a network is trained: what is measured of it, and
+# which others are trained beside it (a recipe's changes are already in its own configuration).
+BESIDE_THE_POINT = (
+    "resume", "progress", "checkpoint_seconds", "results_dir", "droprates", "pruning", "predictive", "recipe", "recipes",
+    "rivals",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,6 @@ class Run:
     checkpoints: Path | None = None
     every: float = 60.0
     output: Path | None = None  # the folder that the results replace
-    fingerprint: str = ""
     commit: str = "unknown"
 
     @classmethod
@@ -51,13 +54,13 @@ class Run:
             checkpoints=folder,
             output=output,
             every=cfg.checkpoint_seconds,
-            fingerprint=fingerprint(cfg, device),
             commit=code_commit(),
         )
 
-    def checkpoint(self, name: str) -> Checkpoint:
+    def checkpoint(self, name: str, cfg: DictConfig) -> Checkpoint:
+        """Where a fit with its own configuration keeps its state."""
         path = self.checkpoints / f"{name}.pt" if self.checkpoints else None
-        return Checkpoint(path, self.every, self.fingerprint)
+        return Checkpoint(path, self.every, fingerprint(cfg, self.device))
 
     def bar(self, name: str, steps: int) -> tqdm:
         return tqdm(total=steps, desc=name, unit="step", disable=not self.progress, leave=True)
