@@ -88,8 +88,8 @@ LISTS = (
     "data.shift", "data.scale", "rivals",
 )  # fmt: skip
 RISING = ("selection.thresholds", "droprates", "vary.width")
-OPTIONAL = ("threads", "init.sigma", "trainer.steps", "trainer.anneal_from", "prior.log_decay", "data.splits", "data.train_images",
-            "data.test_images")  # fmt: skip
+OPTIONAL = ("threads", "init.sigma", "trainer.steps", "trainer.anneal_from", "prior.log_decay", "data.splits",
+            "data.train_images", "data.test_images")  # fmt: skip
 MAY_BE_EMPTY = ("rivals",)
 TABLES = ("data", "network", "prior", "init", "likelihood", "trainer", "vary", "selection", "dropout", "recipes",
           "predictive", "pruning")  # fmt: skip

@@ -15,11 +15,11 @@ from tqdm import tqdm
 from sbnn.checkpoint import Checkpoint
 from sbnn.errors import ConfigError
 
-# What may change between a run and its resumption without changing how a network is trained: what is measured of it, and
-# which others are trained beside it (a recipe's changes are already in its own configuration).
+# What may change between a run and its resumption without changing how a network is trained: what is measured of it,
+# and which others are trained beside it (a recipe's changes are already in its own configuration).
 BESIDE_THE_POINT = (
-    "resume", "progress", "checkpoint_seconds", "results_dir", "droprates", "pruning", "predictive", "recipe", "recipes",
-    "rivals",
+    "resume", "progress", "checkpoint_seconds", "results_dir", "droprates", "pruning", "predictive", "recipe",
+    "recipes", "rivals",
 )  # fmt: skip
 
 
