@@ -1,10 +1,12 @@
 """Bad input: one sentence that names the key and the value, before anything trains."""
 
 import pytest
+import torch
 
 from sbnn.cli import execute
 from sbnn.config import CONF, check, experiments
 from sbnn.errors import ConfigError
+from sbnn.run import fingerprint
 
 BAD = {
     "prior.log_tau0=0.5": r"prior\.log_tau0=0\.5 .*below prior\.log_tau1=0\.0",
@@ -105,3 +107,15 @@ def test_every_experiment_says_what_it_is_and_how_to_run_it(experiment):
     assert lines[0] == "# @package _global_"
     assert lines[1].startswith("# Experiment")
     assert f"sbnn-run experiment={experiment}" in lines[2]
+
+
+def test_a_checkpoint_outlives_changes_to_what_is_measured(configured):
+    def print_of(*overrides):
+        cfg = configured("experiment=mnist_pruning", "budget=smoke", *overrides)
+        check(cfg)
+        return fingerprint(cfg, torch.device("cpu"))
+
+    same, other = print_of(), ("trainer.lr=0.01", "prior.pi=0.4", "init.sigma=null", "seed=1", "data.train_images=900")
+    for override in ("droprates=[0,0.5]", "recipe=tuned", "rivals=[]", "resume=true", "recipes.paper.prior.pi=0.3"):
+        assert print_of(override) == same
+    assert len({same, *map(print_of, other)}) == 6
