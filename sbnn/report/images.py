@@ -175,5 +175,5 @@ def inclusion_cdf(rows: pd.DataFrame) -> Figure:
         ax.plot(curve.threshold, curve.value, color=colour, label=f"{NAMES['sBNN', recipe]}, {epochs} epochs")
     ax.axhline(0.95, color="#D55E00", ls="--", lw=1, label="95 %")
     ax.set(xlabel="posterior inclusion probability p", ylabel="share of weights below p", ylim=(-0.02, 1.02))
-    ax.legend(loc="center right", fontsize=7)
+    ax.legend(loc="center", fontsize=7)
     return drawn
