@@ -1,15 +1,15 @@
 """One random stream per replica, so that a replica's numbers do not depend on its company."""
 
 import hashlib
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import torch
 from torch import Tensor
 
-# Rows longer than this are drawn on a CPU block by block, each from a generator of its own, so that threads can share
-# the work and the numbers do not depend on how many do.
+# Rows longer than this are drawn on a CPU block by block, each from a generator of its own, and turned into noise a few
+# blocks at a time: pieces long enough for threads to share, short enough to take little memory.
 BLOCK = 2**18
+PIECE = 4 * BLOCK
 
 
 def seed_of(*key: object) -> int:
@@ -41,11 +41,6 @@ def quantiles() -> Tensor:
     return (means / means.square().mean().sqrt()).float()
 
 
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads)
-
-
 class Streams:
     """Generators on the training device, one per replica, with their draws stacked.
 
@@ -73,19 +68,17 @@ class Streams:
         return out
 
     def _long_normal_(self, replica: int, row: Tensor) -> None:
-        parts, own = row.split(BLOCK), self.blocks[replica]
-        for number in range(len(own), len(parts)):
+        own = self.blocks[replica]
+        for number in range(len(own), -(-len(row) // BLOCK)):
             own.append(torch.Generator().manual_seed(seed_of(self.seeds[replica], "block", number)))
-
-        def bits(part: Tensor, generator: torch.Generator) -> Tensor:
-            """Sixteen for each number, four times sixteen at a time."""
-            drawn = torch.empty(-(-len(part) // 4), dtype=torch.int64).random_(-(2**63), None, generator=generator)
-            return drawn.view(torch.int16)[: len(part)]
-
-        threads = torch.get_num_threads()
-        mapped = map if threads == 1 else _pool(threads).map
-        for part, picked in zip(parts, mapped(bits, parts, own), strict=False):
-            torch.index_select(quantiles(), 0, picked.int().add_(2**15), out=part)
+        for number, piece in enumerate(row.split(PIECE)):
+            bits = torch.empty(
+                -(-len(piece) // 4), dtype=torch.int64
+            )  # four times sixteen each
+            for block, generator in zip(bits.split(BLOCK // 4), own[number * PIECE // BLOCK :], strict=False):
+                block.random_(-(2**63), None, generator=generator)
+            picked = bits.view(torch.int16)[: len(piece)].int().add_(2**15)
+            torch.index_select(quantiles(), 0, picked, out=piece)
 
     def permutations(self, n: int) -> Tensor:
         """(R, n): a shuffle of 0..n-1 for every replica."""
