@@ -72,9 +72,7 @@ class Streams:
         for number in range(len(own), -(-len(row) // BLOCK)):
             own.append(torch.Generator().manual_seed(seed_of(self.seeds[replica], "block", number)))
         for number, piece in enumerate(row.split(PIECE)):
-            bits = torch.empty(
-                -(-len(piece) // 4), dtype=torch.int64
-            )  # four times sixteen each
+            bits = torch.empty(-(-len(piece) // 4), dtype=torch.int64)  # four times sixteen each
             for block, generator in zip(bits.split(BLOCK // 4), own[number * PIECE // BLOCK :], strict=False):
                 block.random_(-(2**63), None, generator=generator)
             picked = bits.view(torch.int16)[: len(piece)].int().add_(2**15)
