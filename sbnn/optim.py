@@ -11,21 +11,16 @@ from sbnn.prior import Number
 
 
 class Optimizer:
-    """Holds `states`, a tuple of tensors for each parameter."""
+    """Holds `states`, a tuple of tensors for each parameter.
+
+    A kind of optimiser adds `numbers(lr, step)`, steps counted from 0, and `apply`, the rule for one parameter.
+    """
 
     kept: int  # tensors in a parameter's state
 
     def __init__(self, parameters: list[Tensor]):
         self.parameters = parameters
         self.states = [tuple(torch.zeros_like(p) for _ in range(self.kept)) for p in parameters]
-
-    def numbers(self, lr: float, step: int) -> tuple[float, ...]:
-        """What `apply` needs at a step of the fit, counted from 0."""
-        raise NotImplementedError
-
-    @staticmethod
-    def apply(parameter: Tensor, gradient: Tensor, state: tuple[Tensor, ...], numbers: tuple[Number, ...]) -> None:
-        raise NotImplementedError
 
     @torch.no_grad()
     def step(self, gradients: list[Tensor], lr: float, step: int) -> None:
