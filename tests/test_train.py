@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 
 from sbnn.checkpoint import Checkpoint
 from sbnn.errors import CheckpointError, Diverged
@@ -195,3 +196,25 @@ def test_forward_is_the_module_itself():
     torch.testing.assert_close(both[0], network(x[0]))
     torch.testing.assert_close(both[1], layout.load(row * 2)(x[1]))
     torch.testing.assert_close(layout.forward(row[None], x[:1]), both[:1])
+
+
+class Odd(nn.Module):
+    """A parameter of no dimension, and one that goes unused."""
+
+    def __init__(self):
+        super().__init__()
+        self.line, self.scale, self.idle = nn.Linear(5, 1), nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        return self.scale * self.line(x)
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_scalar_and_unused_parameters_are_trained_like_any_other(small_data, replicas):
+    layout, streams = Layout(Odd().double()), Streams(list(range(replicas)))
+    posterior = MeanField.around(layout.flatten().expand(replicas, -1).clone(), 0.05)
+    likelihood = Gaussian(torch.full((replicas,), -1.0).double(), learned=True)
+    train(layout, posterior, PRIORS["sBNN"], likelihood, small_data[:replicas], streams, TRAINING)
+    means = layout.unflatten(posterior.mean)
+    assert (means["idle"] < 1).all()  # the prior alone pulls at it
+    assert (means["scale"] != 1).all()
