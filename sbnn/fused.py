@@ -8,6 +8,7 @@ import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -15,13 +16,16 @@ from torch import Tensor
 from sbnn.elementwise import softplus
 from sbnn.errors import ConfigError
 from sbnn.layout import Layout
+from sbnn.noise import noise
 from sbnn.optim import SGD
 from sbnn.posterior import MeanField, gradient, shrinkage
 from sbnn.prior import Mixture, SpikeSlabPrior
 from sbnn.schedule import Plan
+from sbnn.streams import Streams
 
 # Weights times steps from which the first compilation, half a minute, is repaid: eager steps lose some 40 ns a weight.
 WORTH_COMPILING = 2e9
+SMALL = 2**16  # weights whose update takes less time than calling for it
 OPTIONS = {"cpp.enable_floating_point_contract_flag": "fast"}  # multiply and add in one instruction
 
 
@@ -38,9 +42,9 @@ class Numbers(Mixture):
         return self.kind.gradient(self, mean, sigma, eps)
 
 
-def draw(mean: Tensor, rho: Tensor, eps: Tensor) -> None:
-    """Weights m + sigma eps, written over eps."""
-    eps.copy_(mean + softplus(rho) * eps)
+def draw(mean: Tensor, rho: Tensor, key: Tensor, out: Tensor) -> None:
+    """Weights m + sigma eps, the noise made on the spot."""
+    out.copy_(mean + softplus(rho) * noise(key, mean.shape[1]))
 
 
 def update(
@@ -69,55 +73,69 @@ def update(
 def compiled(function: Callable) -> Callable:
     """Compiled anew for each kind of prior, step and layout; torch would give up after eight of them."""
     torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
+    torch._dynamo.config.specialize_float = True  # or every coefficient of a polynomial becomes an argument
     return torch.compile(function, fullgraph=True, dynamic=True, options=OPTIONS)
+
+
+def neighbours(sizes: list[int]) -> list[slice]:
+    """Parameters to update in one call: a large one alone, small ones with the small ones next to them."""
+    starts = [n for n in range(len(sizes)) if n == 0 or max(sizes[n - 1], sizes[n]) >= SMALL]
+    return [slice(*ends) for ends in pairwise([*starts, len(sizes)])]
 
 
 class Fused:
     """Draws and updates a posterior through the compiled passes, one parameter of the network after another.
 
-    Gradients come parameter by parameter from autograd and are used as they come: no flat copy is made of them.
+    Gradients come parameter by parameter from autograd and are used as they come: no flat copy is made of them, but for
+    neighbouring small ones.
     """
 
-    def __init__(self, layout: Layout, posterior: MeanField, optimizer: SGD, plan: Plan):
+    def __init__(self, layout: Layout, posterior: MeanField, optimizer: SGD, plan: Plan, streams: Streams):
         self.posterior, self.plan, self.kind = posterior, plan, type(plan.final_prior)
-        self.optimizer = optimizer
+        self.optimizer, self.streams = optimizer, streams
+        self.weights = torch.empty_like(posterior.mean)
         mean, rho = posterior.theta
         velocities = [state[0] for state in optimizer.states[:2]]
-        self.parts = list(zip(*(t.split(layout.sizes, dim=1) for t in (mean, rho, *velocities)), strict=True))
-        self.sizes = layout.sizes
-        self.numbers, self.first = torch.empty(0), 0
+        self.groups = neighbours(layout.sizes)
+        self.sizes = [sum(layout.sizes[group]) for group in self.groups]
+        self.parts = list(zip(*(t.split(self.sizes, dim=1) for t in (mean, rho, *velocities)), strict=True))
+        self.count = len(layout.sizes)
+        self.epoch = None
 
     @torch.no_grad()
-    def sample(self, eps: Tensor) -> Tensor:
-        compiled(draw)(*self.posterior.theta, eps)
-        return eps
+    def sample(self, step: int) -> Tensor:
+        """Weights (R, M), good until the next step's are drawn into the same memory."""
+        compiled(draw)(*self.posterior.theta, self._of(step)[1], self.weights)
+        return self.weights
 
     @torch.no_grad()
     def update(self, weights: Tensor, gradients: list[Tensor], step: int) -> None:
         """With the gradients of the network's parameters first, then of whatever else the optimiser moves."""
-        numbers, pieces = self._numbers(step), weights.split(self.sizes, dim=1)
-        for (mean, rho, *velocities), own, one in zip(self.parts, pieces, gradients, strict=False):
+        numbers, pieces = self._of(step)[0], weights.split(self.sizes, dim=1)
+        for group, (mean, rho, *velocities), own in zip(self.groups, self.parts, pieces, strict=True):
             states = tuple((velocity,) for velocity in velocities)
-            compiled(update)(
-                self.kind, self.plan.training.proximal, mean, rho, states, own, one.reshape(len(one), -1), numbers
-            )
-        others = self.optimizer.parameters[2:], gradients[len(self.parts) :], self.optimizer.states[2:]
+            flat = [one.reshape(len(one), -1) for one in gradients[group]]
+            one = flat[0] if len(flat) == 1 else torch.cat(flat, dim=1)
+            compiled(update)(self.kind, self.plan.training.proximal, mean, rho, states, own, one, numbers)
+        others = self.optimizer.parameters[2:], gradients[self.count :], self.optimizer.states[2:]
         for parameter, one, state in zip(*others, strict=True):
             self.optimizer.apply(parameter, one, state, numbers[-2:])
 
-    def _numbers(self, step: int) -> Tensor:
-        """What a step needs, read from a table of the epoch's steps that went to the device in one copy."""
-        if not self.first <= step < self.first + len(self.numbers):
+    def _of(self, step: int) -> tuple[Tensor, Tensor]:
+        """A step's numbers and key, from tables of its epoch that went to the device in one copy."""
+        epoch, position = divmod(step, self.plan.batches)
+        if epoch != self.epoch:
             rows = []
-            for later in range(step, min(step + self.plan.batches, self.plan.steps)):
-                prior, lr = self.plan.prior(later), self.plan.learning_rate(later)
-                weight, rates = self.plan.penalty_weight(later), self.optimizer.numbers(lr, later)
-                rows.append((prior.slab, prior.spike, prior.offset, weight, self.plan.shrink_rate(later), *rates))
-            self.numbers, self.first = self.posterior.mean.new_tensor(rows), step
-        return self.numbers[step - self.first]
+            for one in range(step - position, min(step - position + self.plan.batches, self.plan.steps)):
+                prior, rates = self.plan.prior(one), self.optimizer.numbers(self.plan.learning_rate(one), one)
+                pulls = self.plan.penalty_weight(one), self.plan.shrink_rate(one)
+                rows.append((prior.slab, prior.spike, prior.offset, *pulls, *rates))
+            self.epoch, self.numbers = epoch, self.posterior.mean.new_tensor(rows)
+            self.keys = self.streams.keys(len(rows), epoch)
+        return self.numbers[position], self.keys[position]
 
 
-def fused(choice: str, layout: Layout, posterior, optimizer, plan: Plan) -> Fused | None:
+def fused(choice: str, layout: Layout, posterior, optimizer, plan: Plan, streams: Streams) -> Fused | None:
     """The compiled passes where `trainer.compile` and the fit ask for them and the machine can make them, else None."""
     if choice == "never" or not isinstance(posterior, MeanField):
         return None
@@ -126,9 +144,9 @@ def fused(choice: str, layout: Layout, posterior, optimizer, plan: Plan) -> Fuse
         return None
     if not fits:
         raise ConfigError("trainer.compile=always needs sBNN or BbB with trainer.optimizer=sgd and trainer.samples=1.")
-    ready = Fused(layout, posterior, optimizer, plan)
+    ready = Fused(layout, posterior, optimizer, plan, streams)
     try:
-        compiled(draw)(*torch.zeros(3, 1, 2, device=posterior.mean.device))
+        ready.sample(0)
     except Exception as error:
         if choice == "always":
             raise ConfigError(f"trainer.compile=always cannot be had here ({_first_line(error)}).") from error

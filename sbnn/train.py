@@ -43,8 +43,8 @@ def train(
     optimizer = Adam(movable) if training.optimizer == "adam" else SGD(movable, training.momentum)
     checkpoint = checkpoint or Checkpoint()
     watch = Watch(bar, posterior, likelihood, plan)
-    passes = fused(training.compile, layout, posterior, optimizer, plan)
-    eps = torch.empty_like(posterior.mean)
+    passes = fused(training.compile, layout, posterior, optimizer, plan, streams)
+    eps = torch.empty_like(posterior.mean) if passes is None else None
     start, order = 0, None
 
     if (state := checkpoint.load(streams.device)) is not None:
@@ -62,7 +62,7 @@ def train(
         nll = likelihood.nll(outputs, y)  # (R,)
         wanted = [*leaves.values(), *likelihood.parameters()]
         grads = torch.autograd.grad(nll.sum(), wanted, materialize_grads=True)  # a parameter may go unused
-        watch.see(step, weights, nll.detach(), grads, outputs.detach(), y)
+        watch.see(step, weights, nll.detach(), outputs.detach(), y)
         return list(grads)
 
     def estimate(step: int) -> list[Tensor]:
@@ -81,7 +81,7 @@ def train(
             order = streams.permutations(data.size)  # (R, n)
         x, y = data.batch(order[:, position * training.batch :][:, : training.batch], streams)
         if passes is not None:
-            weights = passes.sample(streams.normal_(eps))
+            weights = passes.sample(step)
             passes.update(weights, gradients(weights, step), step)
         else:
             draws = [estimate(step) for _ in range(training.samples)]
@@ -120,16 +120,16 @@ class Watch:
     def __init__(self, bar: tqdm | None, posterior, likelihood, plan: Plan):
         self.bar, self.posterior, self.likelihood, self.plan = bar, posterior, likelihood, plan
         never = torch.full((len(posterior.mean),), plan.steps + 1, device=posterior.mean.device)
-        self.bad_weights, self.bad_data = never, never.clone()  # first step at which each was non-finite, (R,)
+        self.bad_weights, self.bad_nll = never, never.clone()  # first step at which each was non-finite, (R,)
         self.shown, self.counted, self.step = time.monotonic(), 0, 0
 
-    def see(self, step: int, weights: Tensor, nll: Tensor, grads: Sequence[Tensor], outputs: Tensor, y: Tensor) -> None:
+    def see(self, step: int, weights: Tensor, nll: Tensor, outputs: Tensor, y: Tensor) -> None:
         def first(known: Tensor, values: Tensor) -> Tensor:
             return torch.where(torch.isfinite(values), known, known.clamp(max=step))
 
         self.step = step
         self.bad_weights = first(self.bad_weights, weights.sum(-1))
-        self.bad_data = first(self.bad_data, nll + sum(grad.reshape(len(grad), -1).sum(1) for grad in grads))
+        self.bad_nll = first(self.bad_nll, nll)
         if time.monotonic() - self.shown < 0.5:
             return
         self.check()
@@ -148,18 +148,17 @@ class Watch:
 
     def check(self, moved: Sequence[Tensor] = ()) -> None:
         """Stop with a sentence if any replica has turned non-finite, or if the last update left `moved` so."""
-        weights, data = int(self.bad_weights.min()), int(self.bad_data.min())
+        weights, nll = int(self.bad_weights.min()), int(self.bad_nll.min())
         if not all(bool(torch.stack(tensor.aminmax()).isfinite().all()) for tensor in moved):
             weights = min(weights, self.step + 1)
-        step = min(weights, data)
+        step = min(weights, nll)
         if step > self.plan.steps:
             return
-        term = "negative log-likelihood"
-        if weights <= data:  # the data's gradient was finite, and yet the update was not
-            term = "weights" if self.plan.final_prior is None else "penalty's gradient"
+        term = "weights" if weights <= nll else "negative log-likelihood"
         cause = f"the learning rate is too high for this network and data: lower trainer.lr={self.plan.training.lr:g}"
         gain = self.plan.gain(max(step - 1, 0))
         if gain > 2:
+            term = "penalty's gradient" if weights <= nll else term
             cause = (
                 f"a step moves a weight in the spike by {gain:.3g} times itself (stable below 2): lower trainer.lr, "
                 "widen the spike (prior.log_tau0) or use trainer.penalty=uniform"

@@ -1,0 +1,52 @@
+"""Standard normal noise as a function of a key and a weight's number, in terms that a compiler can vectorise.
+
+No state and no memory: inside a compiled function it becomes part of the pass that draws the weights, on as many
+threads as that has, where torch's generators fill a tensor of their own on one thread.
+"""
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sbnn.elementwise import fitted, polynomial
+
+SQRT_HALF = 0x3F3504F3  # as the bits of a float
+MULTIPLIERS = (0x7FEB352D, 0x846CA68B - 2**32)  # of Wellons's lowbias32
+# in powers of the square
+SINE = fitted(lambda squared: np.sin(np.pi / 2 * np.sqrt(squared)) / np.sqrt(squared), 0, 1, 3)
+ATANH = fitted(lambda squared: np.arctanh(np.sqrt(squared)) / np.sqrt(squared), 0, 0.03, 2)
+
+
+def noise(key: Tensor, size: int) -> Tensor:
+    """(R, size) draws from keys (R, 2) of random int32.
+
+    A key puts the numbers 0, 1, ... on a random line modulo 2^32, whose points are then scrambled. Of the 32 bits that
+    each gives, half are a radius and half an angle (Box and Muller): 2^32 different values, none above 4.9.
+    """
+    number = torch.arange(size, dtype=torch.int32, device=key.device)
+    bits = scrambled(number * (key[:, :1] | 1) + key[:, 1:])
+    radius = _minus_two_log((_shifted(bits, 16).float() + 0.5) * 2**-16).sqrt()
+    turn = 1 - ((bits & 0xFFFF).float() - 32767.5).abs() * 2**-14  # the angle's cosine is the sine of this, in quarters
+    return radius * turn * polynomial(turn * turn, SINE)
+
+
+def scrambled(bits: Tensor) -> Tensor:
+    """A permutation of the 32-bit integers in which every bit of the result depends on every bit of the input."""
+    for shift, multiplier in zip((16, 15), MULTIPLIERS, strict=True):
+        bits = (bits ^ _shifted(bits, shift)) * multiplier
+    return bits ^ _shifted(bits, 16)
+
+
+def _shifted(bits: Tensor, by: int) -> Tensor:
+    """To the right, zeros coming in."""
+    return (bits >> by) & (2 ** (32 - by) - 1)
+
+
+def _minus_two_log(x: Tensor) -> Tensor:
+    """-2 log x of floats in (0, 1): x = 2^k m with m in [sqrt(1/2), sqrt 2), and log m = 2 atanh((m - 1) / (m + 1))."""
+    above = x.view(torch.int32) - SQRT_HALF
+    k, m = above >> 23, ((above & (2**23 - 1)) + SQRT_HALF).view(torch.float32)
+    z = (m - 1) / (m + 1)
+    return k.float() * (-2 * math.log(2)) - 4 * z * polynomial(z * z, ATANH)
