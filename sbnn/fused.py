@@ -23,10 +23,14 @@ from sbnn.prior import Mixture, SpikeSlabPrior
 from sbnn.schedule import Plan
 from sbnn.streams import Streams
 
-# Weights times steps from which the first compilation, half a minute, is repaid: eager steps lose some 40 ns a weight.
-WORTH_COMPILING = 2e9
+# Weights times steps from which the first compilation, ten seconds, is repaid: eager steps lose some 25 ns a weight.
+WORTH_COMPILING = 5e8
 SMALL = 2**16  # weights whose update takes less time than calling for it
-OPTIONS = {"cpp.enable_floating_point_contract_flag": "fast"}  # multiply and add in one instruction
+OPTIONS = {
+    "cpp.enable_floating_point_contract_flag": "fast",  # multiply and add in one instruction
+    "realize_opcount_threshold": 10,  # name an intermediate result after so many operations: at the default of 30 whatever
+    # uses one twice is traced twice, all the way down, and compiling takes minutes instead of seconds
+}
 
 
 @dataclass
