@@ -10,17 +10,17 @@ from sbnn.errors import CheckpointError
 
 
 class Checkpoint:
-    """Where one fit keeps its state. `path=None` keeps nothing."""
+    """Where one fit keeps its state. `path=None` keeps nothing; a process that does not lead only reads."""
 
-    def __init__(self, path: Path | None = None, every: float = 60.0, fingerprint: str = ""):
-        self.path, self.every, self.fingerprint = path, every, fingerprint
+    def __init__(self, path: Path | None = None, every: float = 60.0, fingerprint: str = "", leads: bool = True):
+        self.path, self.every, self.fingerprint, self.leads = path, every, fingerprint, leads
         self._saved = time.monotonic()
 
     def due(self) -> bool:
-        return self.path is not None and time.monotonic() - self._saved >= self.every
+        return self.path is not None and self.leads and time.monotonic() - self._saved >= self.every
 
     def save(self, state: dict) -> None:
-        if self.path is None:
+        if self.path is None or not self.leads:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self.path.with_suffix(".tmp")

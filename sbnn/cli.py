@@ -15,7 +15,8 @@ from omegaconf import DictConfig
 from sbnn.config import CONF, check, experiments
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
-from sbnn.report import publish, republish
+from sbnn.parallel import leads, leave
+from sbnn.report import headline, publish, republish
 from sbnn.run import Run
 from sbnn.search import register
 
@@ -35,9 +36,11 @@ def execute(cfg: DictConfig, output: Path, judged: bool = True) -> float:
     run = Run.from_config(cfg, output)
     started = time.monotonic()
     rows = module.run(cfg, run)
-    headline = publish(rows, cfg, run, time.monotonic() - started, judged)
+    if not run.world.leads:
+        return headline(rows, cfg.name)
+    found = publish(rows, cfg, run, time.monotonic() - started, judged)
     run.forget_checkpoints()
-    return headline
+    return found
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
@@ -70,7 +73,9 @@ def one_sentence_errors() -> Iterator[None]:
 
 
 def complain(error: SbnnError) -> None:
-    print(f"sbnn: {error}", file=sys.stderr)
+    """Once, however many processes torchrun has started."""
+    if leads():
+        print(f"sbnn: {error}", file=sys.stderr)
 
 
 def check_experiment_named() -> None:
@@ -88,6 +93,7 @@ def run() -> None:
     check_experiment_named()
     register()
     _run()
+    leave()
 
 
 def report() -> None:

@@ -20,6 +20,7 @@ CHOICES = {
     "trainer.schedule": ("constant", "cosine", "one_cycle"),
     "trainer.penalty": ("uniform", "blundell"),
     "trainer.compile": ("auto", "always", "never"),
+    "trainer.autocast": ("auto", "always", "never"),
     "data.function": tuple(FUNCTIONS),
     "data.datasets": tuple(DATASETS),
     "data.evaluate_on": ("test", "validation"),
@@ -85,12 +86,12 @@ NUMBERS = {
 LISTS = (
     "network.hidden", "vary.alpha", "vary.features", "vary.active_share", "vary.function", "vary.target",
     "vary.width", "vary.augmentation", "selection.thresholds", "dropout.rates", "droprates", "data.datasets",
-    "data.shift", "data.scale", "rivals",
+    "data.shift", "data.scale", "rivals", "network.leave_out",
 )  # fmt: skip
 RISING = ("selection.thresholds", "droprates", "vary.width")
 OPTIONAL = ("threads", "init.sigma", "trainer.steps", "trainer.anneal_from", "prior.log_decay", "data.splits",
             "data.train_images", "data.test_images")  # fmt: skip
-MAY_BE_EMPTY = ("rivals",)
+MAY_BE_EMPTY = ("rivals", "network.leave_out")
 TABLES = ("data", "network", "prior", "init", "likelihood", "trainer", "vary", "selection", "dropout", "recipes",
           "predictive", "pruning")  # fmt: skip
 RUNS_ON = {"simulated": "simulated", "uci": "uci", "mnist": "mnist", "cifar": "cifar10"}
@@ -135,6 +136,9 @@ def check(cfg: DictConfig) -> None:
         for value in values(cfg, key):
             if not isinstance(value, bool):
                 raise ConfigError(f"{key}={value} must be true or false.")
+    for pattern in values(cfg, "network.leave_out"):
+        if not isinstance(pattern, str):
+            raise ConfigError(f"network.leave_out={pattern} must be a pattern of parameter names.")
     for key, interval in WHOLE_NUMBERS.items():
         check_numbers(cfg, key, interval, int)
     for key, interval in NUMBERS.items():

@@ -28,8 +28,9 @@ WORTH_COMPILING = 5e8
 SMALL = 2**16  # weights whose update takes less time than calling for it
 OPTIONS = {
     "cpp.enable_floating_point_contract_flag": "fast",  # multiply and add in one instruction
-    "realize_opcount_threshold": 10,  # name an intermediate result after so many operations: at the default of 30 whatever
-    # uses one twice is traced twice, all the way down, and compiling takes minutes instead of seconds
+    # Name an intermediate result after so many operations. At the default of 30, whatever uses one twice is traced
+    # twice, all the way down, and compiling takes minutes instead of seconds.
+    "realize_opcount_threshold": 10,
 }
 
 

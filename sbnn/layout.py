@@ -1,28 +1,45 @@
 """How a module's parameters lie in one flat row of numbers, and back."""
 
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from sbnn.errors import ConfigError
 from sbnn.networks import Dropout
+
+# Their scales and shifts are not weights: a prior that pulls them to zero would be one on the layer before.
+NORMALISATIONS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm, nn.RMSNorm)
 
 
 class Layout:
     """The flat view of an ordinary `nn.Module`: its parameters one after another, in the module's own order.
 
-    A replica is one row; `forward` runs the module once per row, all rows in one program.
+    A replica is one row; `forward` runs the module once per row, all rows in one program. Parameters of normalisation
+    layers, and those whose names match a pattern of `leave_out` ("head.*"), are set aside: they are trained, but have
+    no posterior and no prior, and are neither pruned nor counted.
     """
 
-    def __init__(self, network: nn.Module):
-        parameters = dict(network.named_parameters())
+    def __init__(self, network: nn.Module, leave_out: Sequence[str] = ()):
+        self.network = network
+        self.aside = set_aside(network, leave_out)
+        parameters = {name: p for name, p in network.named_parameters() if name not in self.aside}
         if not parameters:
             raise ValueError("The network has no parameters to put a posterior on.")
-        self.network = network
         self.names = list(parameters)
         self.shapes = [p.shape for p in parameters.values()]
         self.sizes = [p.numel() for p in parameters.values()]
         self.size = sum(self.sizes)
         self.is_dense_chain = self._plain_sequence()
+        self.keeps_statistics = any(_keeps_statistics(module) for module in network.modules())
+
+    def beside(self, replicas: int) -> dict[str, Tensor]:
+        """What replicas have beside their weights, (R, ...) each: parameters set aside, and the module's buffers."""
+        named = {**dict(self.network.named_parameters()), **dict(self.network.named_buffers())}
+        kept = {name: value.detach() for name, value in named.items() if name not in self.names}
+        return {name: value.expand(replicas, *value.shape).clone() for name, value in kept.items()}
 
     def spread(self, values: list) -> Tensor:
         """One value for each parameter as one for each weight, (M,)."""
@@ -54,35 +71,36 @@ class Layout:
 
     def flatten(self) -> Tensor:
         """The module's own parameters as one row, (M,): where a pretrained network starts."""
-        return torch.cat([p.detach().reshape(-1) for p in self.network.parameters()])
+        parameters = dict(self.network.named_parameters())
+        return torch.cat([parameters[name].detach().reshape(-1) for name in self.names])
 
-    def load(self, row: Tensor) -> nn.Module:
-        """Write one row (M,) into the module and return it: the pruned result is that same module."""
+    def load(self, row: Tensor, beside: dict[str, Tensor] | None = None) -> nn.Module:
+        """Write one replica, (M,) and what is beside it, into the module and return it: the pruned result is itself."""
+        named = {**dict(self.network.named_parameters()), **dict(self.network.named_buffers())}
         with torch.no_grad():
-            for parameter, value in zip(self.network.parameters(), self.unflatten(row).values(), strict=True):
-                parameter.copy_(value)
+            for name, value in (self.unflatten(row) | (beside or {})).items():
+                named[name].copy_(value)
         return self.network
 
     def forward(
-        self, weights: Tensor | dict[str, Tensor], x: Tensor, extras: dict[str, Tensor] | None = None
+        self, weights: Tensor | dict[str, Tensor], x: Tensor, beside: dict[str, Tensor] | None = None
     ) -> Tensor:
         """Outputs (R, B, out) of weights (R, M), or of named parameters (R, ...), at inputs (R, B, in).
 
-        `extras` replaces buffers of the module, one value per replica (a dropout rate, say). A single
-        replica skips vmap, which refuses modules that write to their buffers (batch norm); a plain chain of
-        dense layers does without it too.
+        `beside` takes the place of the module's other parameters and its buffers, one value per replica, and is written
+        to where the module writes to its buffers. vmap refuses that, so replicas then go one by one; a plain chain of
+        dense layers does without vmap too.
         """
         named = weights if isinstance(weights, dict) else self.unflatten(weights)
-        replicas, extras = len(named[self.names[0]]), extras or {}
+        replicas, values = len(named[self.names[0]]), named | (beside or {})
         if self.is_dense_chain and replicas > 1 and x.dim() == 3:
-            return self._dense_chain(named, x, extras)
+            return self._dense_chain(values, x)
 
         def one(values: dict[str, Tensor], inputs: Tensor) -> Tensor:
             return functional_call(self.network, values, (inputs,))
 
-        values = {**named, **extras}
-        if replicas == 1:
-            return one({name: value.squeeze(0) for name, value in values.items()}, x[0]).unsqueeze(0)
+        if replicas == 1 or (self.keeps_statistics and self.network.training):
+            return torch.stack([one({name: v[r] for name, v in values.items()}, x[r]) for r in range(replicas)])
         return vmap(one, randomness="different")(values, x)
 
     def _plain_sequence(self) -> bool:
@@ -94,14 +112,32 @@ class Layout:
         known = all(type(module) in (nn.Linear, nn.ReLU, Dropout) for _, module in children)
         return known and len(children) == len(self.network) and owned == self.names
 
-    def _dense_chain(self, named: dict[str, Tensor], x: Tensor, extras: dict[str, Tensor]) -> Tensor:
+    def _dense_chain(self, named: dict[str, Tensor], x: Tensor) -> Tensor:
         """`forward` as batched matrix products: small networks spend half their time in vmap otherwise."""
         for name, module in self.network.named_children():
             if isinstance(module, nn.Linear):
                 weight, bias = named[f"{name}.weight"].mT, named.get(f"{name}.bias")  # (R, in, out), (R, out)
                 x = torch.bmm(x, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
-            elif f"{name}.rate" in extras:
-                x = functional_call(module, {"rate": extras[f"{name}.rate"].view(-1, 1, 1)}, (x,))
+            elif f"{name}.rate" in named:
+                x = functional_call(module, {"rate": named[f"{name}.rate"].view(-1, 1, 1)}, (x,))
             else:
                 x = module(x)
         return x
+
+
+def set_aside(network: nn.Module, patterns: Sequence[str]) -> list[str]:
+    """The names of the parameters that get no posterior."""
+    names = [name for name, _ in network.named_parameters()]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise ConfigError(f"network.leave_out={pattern} matches none of the parameters {', '.join(names)}.")
+    norms = [name for name, module in network.named_modules() if isinstance(module, NORMALISATIONS)]
+    return [
+        name
+        for name in names
+        if name.rpartition(".")[0] in norms or any(fnmatchcase(name, pattern) for pattern in patterns)
+    ]
+
+
+def _keeps_statistics(module: nn.Module) -> bool:
+    return isinstance(module, nn.modules.batchnorm._NormBase) and module.track_running_stats

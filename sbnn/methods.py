@@ -33,7 +33,8 @@ class Fit:
     prior: SpikeSlabPrior | GaussianPrior | None
     likelihood: Gaussian | Categorical
     chunk: int
-    dropout: dict[str, Tensor] = field(default_factory=dict)  # the rates it was trained with, by buffer, (R,) each
+    beside: dict[str, Tensor] = field(default_factory=dict)  # parameters set aside and buffers, (R, ...) each
+    dropout: bool = False  # whether it was trained with it, at rates that are among the buffers
 
     def inclusion(self) -> Tensor:
         """Every weight's posterior inclusion probability, (R, M)."""
@@ -42,8 +43,8 @@ class Fit:
     def take(self, replicas: Tensor) -> "Fit":
         """Some of the replicas, in the given order, repeats allowed."""
         posterior = type(self.posterior)(self.posterior.theta[:, replicas])
-        dropout = {buffer: rates[replicas] for buffer, rates in self.dropout.items()}
-        return replace(self, posterior=posterior, likelihood=self.likelihood.take(replicas), dropout=dropout)
+        beside = {name: values[replicas] for name, values in self.beside.items()}
+        return replace(self, posterior=posterior, likelihood=self.likelihood.take(replicas), beside=beside)
 
     @torch.no_grad()
     def errors(self, data: ReplicaData, weights: Tensor | None = None) -> Tensor:
@@ -55,7 +56,8 @@ class Fit:
         errors = []
         for part in chunks(len(data), self.chunk):
             x, y = data[part].all()
-            errors.append(self.likelihood.error(self.layout.forward(weights[part], x), y))
+            beside = {name: values[part] for name, values in self.beside.items()}
+            errors.append(self.likelihood.error(self.layout.forward(weights[part], x, beside), y))
         return torch.cat(errors)
 
 
@@ -79,17 +81,21 @@ def fit(
     name: str,
     start: Fit | None = None,
     dropout: Tensor | None = None,
+    pretrained: bool = False,
 ) -> Fit:
-    """Train every replica of `data` and return them as one fit. Of the network only the shape matters.
+    """Train every replica of `data` and return them as one fit.
 
     Replicas go through the loop `chunk` at a time, which keeps them in cache and changes no number (but for
     dropout, whose masks come from one stream a chunk). `start` begins where another fit of as many replicas
-    ended; `dropout` (R,) gives each replica its rate.
+    ended; `dropout` (R,) gives each replica its rate. Of the network's own weights nothing matters but their shape,
+    unless it is `pretrained`: then the means start there.
     """
     if not all(parameter.is_meta for parameter in network.parameters()):
         network.to(run.device, run.dtype)
-    layout, prior, training = Layout(network), prior_of(method, cfg), Training(**cfg.trainer)
-    rates = {buffer: dropout for buffer, _ in network.named_buffers() if buffer.endswith("rate")}
+    layout, prior, training = Layout(network, cfg.network.leave_out), prior_of(method, cfg), Training(**cfg.trainer)
+    beside = layout.beside(len(data)) if start is None else {n: values.clone() for n, values in start.beside.items()}
+    if dropout is not None:
+        beside |= {name: dropout for name in beside if name.endswith("rate")}
     parts = chunks(len(data), cfg.chunk)
     bar = run.bar(
         name if len(data) == 1 else f"{name}, {len(data)} replicas", len(parts) * Plan(training, prior, data.size).steps
@@ -98,20 +104,23 @@ def fit(
     for number, part in enumerate(parts):
         streams = Streams(seeds[part], run.device)
         means = initial_means(layout, streams, cfg.init.mean_scale, run.dtype)
+        if pretrained:
+            means = layout.flatten().expand_as(means).clone()
         point = method in POINT_ESTIMATES
         sigma = math.exp(cfg.prior.log_tau0) if cfg.init.sigma is None else cfg.init.sigma
         posterior = Deterministic(means[None]) if point else MeanField.around(means, sigma)
         likelihood = likelihood_of(data, cfg, means) if start is None else start.likelihood.take(part)
         if start is not None:
             posterior.theta.copy_(start.posterior.theta[:, part])
-        extras = {buffer: rate[part] for buffer, rate in rates.items()}
+        own = {name: values[part] for name, values in beside.items()}
         checkpoint = run.checkpoint(f"{name}-{number}", cfg)
-        train(layout, posterior, prior, likelihood, data[part], streams, training, extras, checkpoint, bar)
+        train(layout, posterior, prior, likelihood, data[part], streams, training, own, checkpoint, bar, run.world)
         thetas.append(posterior.theta)
         likelihoods.append(likelihood)
     bar.close()
     theta = thetas[0] if len(thetas) == 1 else torch.cat(thetas, 1)
-    return Fit(layout, type(posterior)(theta), prior, type(likelihood).joined(likelihoods), cfg.chunk, rates)
+    joined = type(likelihood).joined(likelihoods)
+    return Fit(layout, type(posterior)(theta), prior, joined, cfg.chunk, beside, dropout is not None)
 
 
 def likelihood_of(data: ReplicaData | ImageData, cfg: DictConfig, means: Tensor) -> Gaussian | Categorical:

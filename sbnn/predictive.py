@@ -45,7 +45,7 @@ class Predictive:
         x, y, scale = self.x, self.y, self.scale
         outputs = torch.stack(list(self._outputs(x, keep)))  # (S, R, B, 1)
         mean, noise = outputs.mean(0), self.fit.likelihood.log_variance.exp().view(-1, 1, 1)
-        point = mean if self.fit.dropout else self.fit.layout.forward(self.fit.posterior.mean * keep, x)
+        point = mean if self.fit.dropout else self._output(self.fit.posterior.mean * keep, x)
         densities = Normal(outputs, noise.sqrt()).log_prob(y).logsumexp(0) - math.log(len(outputs))
         reach = TWO_SIDED_95 * (outputs.var(0, correction=0) + noise).sqrt()
         return {
@@ -55,12 +55,15 @@ class Predictive:
         }
 
     def _outputs(self, x: Tensor, keep: Tensor) -> Iterator[Tensor]:
-        self.fit.layout.network.train(bool(self.fit.dropout))
+        self.fit.layout.network.train(self.fit.dropout)
         if self.fit.dropout:
             seed_modules(self.seeds[0], keep.device)  # the same masks for every pruning
         for weights in self.draws:
-            yield self.fit.layout.forward(weights * keep, x, self.fit.dropout)
+            yield self._output(weights * keep, x)
         self.fit.layout.network.eval()
+
+    def _output(self, weights: Tensor, x: Tensor) -> Tensor:
+        return self.fit.layout.forward(weights, x, self.fit.beside)
 
 
 class Classified:
@@ -93,7 +96,7 @@ class Classified:
         return found
 
     def _probabilities(self, weights: Tensor) -> Tensor:
-        outputs = [self.fit.layout.forward(weights, x) for x, _ in self.batches]
+        outputs = [self.fit.layout.forward(weights, x, self.fit.beside) for x, _ in self.batches]
         return torch.cat(outputs, dim=1).softmax(-1)  # (R, n, classes)
 
 

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+import torch.distributed as dist
 from omegaconf import DictConfig, OmegaConf
 from tqdm import tqdm
 
 from sbnn.checkpoint import Checkpoint
 from sbnn.errors import ConfigError
+from sbnn.parallel import World, local_rank
 
 # What may change between a run and its resumption without changing how a network is trained: what is measured of it,
 # and which others are trained beside it (a recipe's changes are already in its own configuration).
@@ -33,6 +35,7 @@ class Run:
     every: float = 60.0
     output: Path | None = None  # the folder that the results replace
     commit: str = "unknown"
+    world: World = World()  # noqa: RUF009
 
     @classmethod
     def from_config(cls, cfg: DictConfig, output: Path) -> "Run":
@@ -43,24 +46,27 @@ class Run:
         torch.use_deterministic_algorithms(True, warn_only=True)
         torch.utils.deterministic.fill_uninitialized_memory = False  # a pass over memory for what is never read
         device = device_named(cfg.device)
+        world = World.joined(device)
         folder = output.parent / ".checkpoints" / output.name
-        if not cfg.resume:
+        if not cfg.resume and world.leads:
             shutil.rmtree(folder, ignore_errors=True)
+        world.wait()
         return cls(
             device=device,
             dtype=getattr(torch, cfg.dtype),
             seed=cfg.seed,
-            progress=cfg.progress,
+            progress=cfg.progress and world.leads,
             checkpoints=folder,
             output=output,
             every=cfg.checkpoint_seconds,
             commit=code_commit(),
+            world=world,
         )
 
     def checkpoint(self, name: str, cfg: DictConfig) -> Checkpoint:
         """Where a fit with its own configuration keeps its state."""
         path = self.checkpoints / f"{name}.pt" if self.checkpoints else None
-        return Checkpoint(path, self.every, fingerprint(cfg, self.device))
+        return Checkpoint(path, self.every, fingerprint(cfg, self.device), self.world.leads)
 
     def bar(self, name: str, steps: int) -> tqdm:
         return tqdm(total=steps, desc=name, unit="step", disable=not self.progress, leave=True)
@@ -72,9 +78,11 @@ class Run:
 
 
 def device_named(name: str) -> torch.device:
-    """`auto` is CUDA where there is one, else the CPU."""
+    """`auto` is CUDA where there is one, else the CPU; of several GPUs every process of torchrun's gets its own."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and dist.is_torchelastic_launched():
+        name = f"cuda:{local_rank()}"
     if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
         raise ConfigError(f"device={name} is unknown; choose one of auto, cuda, cpu.")
     if name != "cpu" and int(name.partition(":")[2] or 0) >= torch.cuda.device_count():

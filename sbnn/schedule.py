@@ -29,6 +29,7 @@ class Training:
     anneal_from: float | None = None
     anneal_share: float = 0.6
     compile: str = "auto"
+    autocast: str = "auto"
 
 
 class Plan:

@@ -15,6 +15,7 @@ from sbnn.fused import fused
 from sbnn.layout import Layout
 from sbnn.likelihood import Categorical, Gaussian
 from sbnn.optim import SGD, Adam
+from sbnn.parallel import World
 from sbnn.posterior import Deterministic, MeanField, shrinkage
 from sbnn.prior import GaussianPrior, SpikeSlabPrior
 from sbnn.schedule import Plan, Training
@@ -29,17 +30,22 @@ def train(
     data: ReplicaData | ImageData,
     streams: Streams,
     training: Training,
-    extras: dict[str, Tensor] | None = None,
+    beside: dict[str, Tensor] | None = None,
     checkpoint: Checkpoint | None = None,
     bar: tqdm | None = None,
+    world: World = World(),  # noqa: B008
 ) -> None:
-    """Fit the posterior and the likelihood's own parameters, in place, all replicas at once (Algorithm 1).
+    """Fit the posterior, and the parameters beside it, in place, all replicas at once (Algorithm 1).
 
     The objective of minibatch i is its *mean* negative log-likelihood plus `M r_i R / n`: the paper's
-    `-log p(D_i | W) + r_i R`, both divided by the batch size.
+    `-log p(D_i | W) + r_i R`, both divided by the batch size. `beside` is a layout's; several processes, a `world`,
+    share out every minibatch and all make the same step.
     """
     plan = Plan(training, prior, data.size)
-    movable = [*posterior.theta, *likelihood.parameters()]
+    beside = layout.beside(len(posterior.mean)) if beside is None else beside
+    aside = {name: beside[name] for name in layout.aside}
+    buffers = {name: value for name, value in beside.items() if name not in aside}
+    movable = [*posterior.theta, *aside.values(), *likelihood.parameters()]
     optimizer = Adam(movable) if training.optimizer == "adam" else SGD(movable, training.momentum)
     checkpoint = checkpoint or Checkpoint()
     watch = Watch(bar, posterior, likelihood, plan)
@@ -51,19 +57,24 @@ def train(
         start, order = state["step"], state.get("order")
         for tensor, saved in zip(movable, state["movable"], strict=True):
             tensor.data.copy_(saved)
+        for name, saved in state["buffers"].items():
+            buffers[name].copy_(saved)
         if start < plan.steps:
             optimizer.load_states(state["optimizer"])
             streams.load_state(state["streams"])
 
     def gradients(weights: Tensor, step: int) -> list[Tensor]:
         """One Monte Carlo estimate, parameter by parameter; autograd sees no more than the sampled weights."""
-        leaves = {name: value.detach().requires_grad_() for name, value in layout.unflatten(weights).items()}
-        outputs = layout.forward(leaves, x, extras)  # (R, B, out)
-        nll = likelihood.nll(outputs, y)  # (R,)
+        named = layout.unflatten(weights) | aside
+        leaves = {name: value.detach().requires_grad_() for name, value in named.items()}
+        with autocast(training.autocast, streams.device):
+            outputs = layout.forward(leaves, x, buffers).to(weights.dtype)  # (R, B, out)
+        nll = likelihood.nll(outputs, y) * share  # (R,)
         wanted = [*leaves.values(), *likelihood.parameters()]
         grads = torch.autograd.grad(nll.sum(), wanted, materialize_grads=True)  # a parameter may go unused
-        watch.see(step, weights, nll.detach(), outputs.detach(), y)
-        return list(grads)
+        nll, *grads = world.total([nll.detach(), *grads])
+        watch.see(step, weights, nll, outputs.detach(), y)
+        return grads
 
     def estimate(step: int) -> list[Tensor]:
         """The same for everything movable, with the prior's pull."""
@@ -79,7 +90,9 @@ def train(
         position = step % plan.batches
         if position == 0:
             order = streams.permutations(data.size)  # (R, n)
-        x, y = data.batch(order[:, position * training.batch :][:, : training.batch], streams)
+        rows = order[:, position * training.batch :][:, : training.batch]  # (R, B)
+        x, y = data.batch(rows, streams, world.part(training.batch))
+        share = y.shape[1] / training.batch
         if passes is not None:
             weights = passes.sample(step)
             passes.update(weights, gradients(weights, step), step)
@@ -96,6 +109,7 @@ def train(
                     "step": step + 1,
                     "order": order,
                     "movable": movable,
+                    "buffers": buffers,
                     "optimizer": [list(state) for state in optimizer.states],
                     "streams": streams.state(),
                 }
@@ -104,7 +118,14 @@ def train(
     watch.advance(plan.steps)
     layout.network.eval()
     if start < plan.steps:
-        checkpoint.save({"step": plan.steps, "movable": movable})
+        world.average_(buffers.values())
+        checkpoint.save({"step": plan.steps, "movable": movable, "buffers": buffers})
+
+
+def autocast(choice: str, device: torch.device) -> torch.autocast:
+    """The network, and only that, in bfloat16: `always`, or where a GPU is made for it with `auto`."""
+    fast = choice == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported()
+    return torch.autocast(device.type, torch.bfloat16, enabled=fast or choice == "always")
 
 
 def average(draws: list[list[Tensor]]) -> list[Tensor]:

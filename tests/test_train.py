@@ -27,14 +27,14 @@ PRIORS = {
 TRAINING = Training(epochs=4, batch=20, lr=0.02)
 
 
-def trained(data, seeds, method="sBNN", training=TRAINING, checkpoint=None, extras=None, dropout=False):
+def trained(data, seeds, method="sBNN", training=TRAINING, checkpoint=None, beside=None, dropout=False):
     """Train replicas from scratch; return every number that training moved."""
     layout, prior = Layout(mlp(5, [6, 3], dropout=dropout).double()), PRIORS[method]
     streams = Streams(seeds)
     means = initial_means(layout, streams, 1.0, torch.float64)
     posterior = Deterministic(means[None]) if prior is None else MeanField.around(means, 0.05)
     likelihood = Gaussian(torch.full((len(seeds),), -1.0).double(), learned=True)
-    train(layout, posterior, prior, likelihood, data, streams, training, extras, checkpoint)
+    train(layout, posterior, prior, likelihood, data, streams, training, beside, checkpoint)
     return posterior.theta, likelihood.log_variance.detach()
 
 
@@ -108,7 +108,7 @@ class CutOff(Checkpoint):
 def test_resumed_equals_uninterrupted(small_data, tmp_path, method, optimizer, after):
     training = Training(epochs=4, batch=20, lr=0.01, optimizer=optimizer)
     dropout = {"2.rate": torch.tensor([0.1, 0.2, 0.3]).double(), "5.rate": torch.full((3,), 0.1).double()}
-    options = {"extras": dropout, "dropout": True} if method == "NN" else {}
+    options = {"beside": dropout, "dropout": True} if method == "NN" else {}
     whole = trained(small_data, [1, 2, 3], method, training, **options)
     path = tmp_path / "fit.pt"
     with pytest.raises(KeyboardInterrupt):

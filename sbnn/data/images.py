@@ -76,15 +76,23 @@ class ImageData:
         """Every row as it is stored, never augmented."""
         return self._read(self.rows, None)
 
-    def batch(self, positions: Tensor, streams: Streams | None = None) -> tuple[Tensor, Tensor]:
-        """Inputs (R, B, ...) and labels at positions (R, B) into each replica's rows, augmented by its own stream."""
+    def batch(
+        self,
+        positions: Tensor,
+        streams: Streams | None = None,
+        part: slice = slice(None),
+    ) -> tuple[Tensor, Tensor]:
+        """Inputs (R, B, ...) and labels at a part of the positions (R, B) into each replica's rows.
+
+        Each is augmented by its replica's own stream, which draws for all of the positions.
+        """
         drawn = None
         if self.augmentation is not None:
             if streams is None or len(streams) != len(self):
                 raise ValueError("Augmented batches are drawn from one random stream for every replica; pass streams.")
-            count = positions.shape[1]
-            drawn = torch.cat([self.augmentation.draw(count, one) for one in streams.generators], 1)  # (3, R B)
-        return self._read(self.rows.gather(1, positions), drawn)
+            draws = [self.augmentation.draw(positions.shape[1], one)[:, part] for one in streams.generators]
+            drawn = torch.cat(draws, 1)  # (3, R B)
+        return self._read(self.rows.gather(1, positions[:, part]), drawn)
 
     def _read(self, rows: Tensor, drawn: Tensor | None) -> tuple[Tensor, Tensor]:
         which = rows.flatten()

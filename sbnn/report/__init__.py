@@ -127,4 +127,8 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
         print("This is one of a sweep, or measured on validation data: no claim is judged.")
     if facts["experiment"] in CLOSING:
         print(f"\n{CLOSING[facts['experiment']](rows).to_string(index=False)}")
-    return float(HEADLINES[facts["experiment"]](rows))
+    return headline(rows, facts["experiment"])
+
+
+def headline(rows: pd.DataFrame, experiment: str) -> float:
+    return float(HEADLINES[experiment](rows))

@@ -1,0 +1,43 @@
+"""Several processes train one fit to the numbers of a single one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sbnn.parallel import World
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(folder: Path, *arguments: str, processes: int = 1) -> subprocess.CompletedProcess:
+    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)] if processes > 1 else []
+    settings = ["budget=smoke", "dtype=float64", "progress=false", "device=cpu", "threads=1", f"results_dir={folder}"]
+    command = [sys.executable, *launcher, "-m", "sbnn", *settings, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("arguments", [("experiment=simulated_relevance", "trainer.batch=41")])
+def test_two_processes_give_the_numbers_of_one(tmp_path, arguments):
+    for processes in (1, 2):
+        answer = run(tmp_path / str(processes), *arguments, processes=processes)
+        assert answer.returncode == 0, answer.stderr
+    single, double = (pd.read_csv(next((tmp_path / n).glob("*/rows.csv"))) for n in ("1", "2"))
+    pd.testing.assert_frame_equal(single, double, rtol=1e-5)
+    assert [path.name for path in (tmp_path / "2").iterdir() if path.name != ".checkpoints"] == [
+        path.name for path in (tmp_path / "1").iterdir() if path.name != ".checkpoints"
+    ]
+
+
+def test_bad_input_gets_one_sentence_from_two_processes(tmp_path):
+    answer = run(tmp_path, "experiment=simulated_relevance", "prior.pi=2", processes=2)
+    assert answer.returncode != 0
+    assert answer.stderr.count("sbnn: prior.pi=2 must be a number in (0, 1).") == 1
+
+
+def test_parts_cover_a_batch_once():
+    for size in (1, 2, 3, 7):
+        rows = [row for rank in range(size) for row in range(41)[World(rank, size).part(41)]]
+        assert rows == list(range(41))
