@@ -25,12 +25,13 @@ CHOICES = {
     "data.datasets": tuple(DATASETS),
     "data.evaluate_on": ("test", "validation"),
     "data.protocol": ("validation", "paper"),
+    "vary.network": ("lenet_300_100", "lenet_5"),
     "vary.augmentation": ("none", "crop", "crop_and_flip"),
     "vary.function": tuple(FUNCTIONS),
     "vary.target": ("standardised", "raw"),
     "pruning.scope": ("global", "layer"),
     "selection.rule": ("minimum", "one_se"),
-    "recipe": ("all", "tuned", "paper"),
+    "recipe": ("all", "tuned", "paper", "set_1", "set_2"),
     "rivals": ("NN", "NN_Dr", "BbB"),
 }
 FLAGS = ("progress", "resume", "likelihood.learned", "trainer.proximal", "pruning.biases")
@@ -51,6 +52,7 @@ WHOLE_NUMBERS = {
     "data.test_images": "[1, inf)",
     "vary.width": "[1, inf)",
     "predictive.samples": "[1, inf)",
+    "predictive.statistics": "[2, inf)",
     "vary.features": "[1, inf)",
     "selection.folds": "[2, inf)",
 }
@@ -82,19 +84,23 @@ NUMBERS = {
     "dropout.rates": "[0, 1)",
     "dropout.validation_share": "(0, 1)",
     "droprates": "[0, 1)",
+    "finetune": "[0, 1)",
+    "network.width": "(0, 4]",
 }
 LISTS = (
     "network.hidden", "vary.alpha", "vary.features", "vary.active_share", "vary.function", "vary.target",
     "vary.width", "vary.augmentation", "selection.thresholds", "dropout.rates", "droprates", "data.datasets",
-    "data.shift", "data.scale", "rivals", "network.leave_out",
+    "data.shift", "data.scale", "rivals", "network.leave_out", "vary.network", "finetune",
 )  # fmt: skip
-RISING = ("selection.thresholds", "droprates", "vary.width")
+RISING = ("selection.thresholds", "droprates", "vary.width", "finetune")
 OPTIONAL = ("threads", "init.sigma", "trainer.steps", "trainer.anneal_from", "prior.log_decay", "data.splits",
             "data.train_images", "data.test_images")  # fmt: skip
-MAY_BE_EMPTY = ("rivals", "network.leave_out")
+MAY_BE_EMPTY = ("rivals", "network.leave_out", "finetune")
 TABLES = ("data", "network", "prior", "init", "likelihood", "trainer", "vary", "selection", "dropout", "recipes",
           "predictive", "pruning")  # fmt: skip
-RUNS_ON = {"simulated": "simulated", "uci": "uci", "mnist": "mnist", "cifar": "cifar10"}
+RUNS_ON = {
+    "simulated": "simulated", "uci": "uci", "mnist": "mnist", "cifar": "cifar10", "lenet": "mnist", "vgg": "cifar10",
+}  # fmt: skip
 ABSENT = object()
 
 
@@ -150,6 +156,10 @@ def check(cfg: DictConfig) -> None:
         raise ConfigError(
             f"droprates={list(cfg.droprates)} must begin with 0, the full network that others compare to."
         )
+    if missing := [droprate for droprate in cfg.finetune if droprate not in cfg.droprates]:
+        raise ConfigError(f"finetune={list(cfg.finetune)} names {missing[0]}, which is not one of the droprates.")
+    if not isinstance(cfg.pretrained, str | None):
+        raise ConfigError(f"pretrained={cfg.pretrained} must be the path of a state dict.")
     slab, spike, start = cfg.prior.log_tau1, cfg.prior.log_tau0, cfg.trainer.anneal_from
     if spike >= slab:
         raise ConfigError(f"prior.log_tau0={spike} (spike) must be below prior.log_tau1={slab} (slab).")

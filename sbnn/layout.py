@@ -1,6 +1,6 @@
 """How a module's parameters lie in one flat row of numbers, and back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 import torch
@@ -33,7 +33,7 @@ class Layout:
         self.sizes = [p.numel() for p in parameters.values()]
         self.size = sum(self.sizes)
         self.is_dense_chain = self._plain_sequence()
-        self.keeps_statistics = any(_keeps_statistics(module) for module in network.modules())
+        self.norms = [module for module in network.modules() if _keeps_statistics(module)]
 
     def beside(self, replicas: int) -> dict[str, Tensor]:
         """What replicas have beside their weights, (R, ...) each: parameters set aside, and the module's buffers."""
@@ -46,11 +46,18 @@ class Layout:
         return torch.tensor(values).repeat_interleave(torch.tensor(self.sizes))
 
     @property
+    def modules(self) -> list[str]:
+        """The names of the modules that have weights; a weight and its bias share one."""
+        return list(dict.fromkeys(name.rpartition(".")[0] for name in self.names))
+
+    @property
     def module(self) -> Tensor:
-        """The number of the module that each weight belongs to, (M,); a weight and its bias share one."""
-        modules = [name.rpartition(".")[0] for name in self.names]
-        numbers = {module: number for number, module in enumerate(dict.fromkeys(modules))}
-        return self.spread([numbers[module] for module in modules])
+        """The number of the module that each weight belongs to, (M,)."""
+        return self.spread([self.modules.index(name.rpartition(".")[0]) for name in self.names])
+
+    def per_module(self, values: Tensor) -> list[Tensor]:
+        """Values of weights (R, M), module by module."""
+        return [values[:, self.module.to(values.device) == number] for number in range(len(self.modules))]
 
     @property
     def is_bias(self) -> Tensor:
@@ -99,9 +106,30 @@ class Layout:
         def one(values: dict[str, Tensor], inputs: Tensor) -> Tensor:
             return functional_call(self.network, values, (inputs,))
 
-        if replicas == 1 or (self.keeps_statistics and self.network.training):
+        if replicas == 1 or any(norm.training for norm in self.norms):
             return torch.stack([one({name: v[r] for name, v in values.items()}, x[r]) for r in range(replicas)])
         return vmap(one, randomness="different")(values, x)
+
+    @torch.no_grad()
+    def restated(self, weights: Tensor, batches: Iterable[Tensor], beside: dict[str, Tensor]) -> dict[str, Tensor]:
+        """`beside` with the running statistics of batch norm taken anew: plain averages over batches (R, B, ...).
+
+        Those of training are of sampled weights, and of all of them; a pruned network's, at its means, are others.
+        """
+        if not self.norms:
+            return beside
+        fresh = {name: value.clone() for name, value in beside.items()}
+        momenta = [norm.momentum for norm in self.norms]
+        for name, value in fresh.items():
+            if name.endswith("num_batches_tracked"):
+                value.zero_()
+        for norm in self.norms:
+            norm.train().momentum = None  # every batch counts alike
+        for x in batches:
+            self.forward(weights, x, fresh)
+        for norm, momentum in zip(self.norms, momenta, strict=True):
+            norm.eval().momentum = momentum
+        return fresh
 
     def _plain_sequence(self) -> bool:
         """Whether the network is known layers one after another, each used once, no weight shared."""

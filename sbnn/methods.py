@@ -11,7 +11,7 @@ from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
 from sbnn.layout import Layout
 from sbnn.likelihood import Categorical, Gaussian
-from sbnn.posterior import Deterministic, MeanField, initial_means
+from sbnn.posterior import Deterministic, Masked, MeanField, initial_means
 from sbnn.prior import GaussianPrior, ScaleMixturePrior, SpikeSlabPrior
 from sbnn.run import Run
 from sbnn.schedule import Plan, Training
@@ -81,17 +81,16 @@ def fit(
     name: str,
     start: Fit | None = None,
     dropout: Tensor | None = None,
-    pretrained: bool = False,
+    keep: Tensor | None = None,
 ) -> Fit:
     """Train every replica of `data` and return them as one fit.
 
     Replicas go through the loop `chunk` at a time, which keeps them in cache and changes no number (but for
     dropout, whose masks come from one stream a chunk). `start` begins where another fit of as many replicas
-    ended; `dropout` (R,) gives each replica its rate. Of the network's own weights nothing matters but their shape,
-    unless it is `pretrained`: then the means start there.
+    ended, whose method may be another; `dropout` (R,) gives each replica its rate; a point estimate is held to the
+    weights in `keep` (R, M). Of the network's own weights nothing matters but their shape.
     """
-    if not all(parameter.is_meta for parameter in network.parameters()):
-        network.to(run.device, run.dtype)
+    on_device(network, run)
     layout, prior, training = Layout(network, cfg.network.leave_out), prior_of(method, cfg), Training(**cfg.trainer)
     beside = layout.beside(len(data)) if start is None else {n: values.clone() for n, values in start.beside.items()}
     if dropout is not None:
@@ -104,14 +103,9 @@ def fit(
     for number, part in enumerate(parts):
         streams = Streams(seeds[part], run.device)
         means = initial_means(layout, streams, cfg.init.mean_scale, run.dtype)
-        if pretrained:
-            means = layout.flatten().expand_as(means).clone()
-        point = method in POINT_ESTIMATES
-        sigma = math.exp(cfg.prior.log_tau0) if cfg.init.sigma is None else cfg.init.sigma
-        posterior = Deterministic(means[None]) if point else MeanField.around(means, sigma)
         likelihood = likelihood_of(data, cfg, means) if start is None else start.likelihood.take(part)
-        if start is not None:
-            posterior.theta.copy_(start.posterior.theta[:, part])
+        theta = means[None] if start is None else start.posterior.theta[:, part]
+        posterior = posterior_of(method, cfg, theta, None if keep is None else keep[part])
         own = {name: values[part] for name, values in beside.items()}
         checkpoint = run.checkpoint(f"{name}-{number}", cfg)
         train(layout, posterior, prior, likelihood, data[part], streams, training, own, checkpoint, bar, run.world)
@@ -119,8 +113,30 @@ def fit(
         likelihoods.append(likelihood)
     bar.close()
     theta = thetas[0] if len(thetas) == 1 else torch.cat(thetas, 1)
+    posterior = (Deterministic if method in POINT_ESTIMATES else MeanField)(theta)
     joined = type(likelihood).joined(likelihoods)
-    return Fit(layout, type(posterior)(theta), prior, joined, cfg.chunk, beside, dropout is not None)
+    return Fit(layout, posterior, prior, joined, cfg.chunk, beside, dropout is not None)
+
+
+def posterior_of(method: str, cfg: DictConfig, theta: Tensor, keep: Tensor | None) -> MeanField | Deterministic:
+    """A copy of a fit's theta, or of means (1, R, M), to train on: what a method asks for beyond that starts afresh."""
+    if method in POINT_ESTIMATES:
+        return Deterministic(theta[:1].clone()) if keep is None else Masked(theta[:1], keep)
+    if len(theta) > 1:
+        return MeanField(theta.clone())
+    sigma = math.exp(cfg.prior.log_tau0) if cfg.init.sigma is None else cfg.init.sigma
+    return MeanField.around(theta[0], sigma)
+
+
+def as_fit(network: nn.Module, run: Run, cfg: DictConfig) -> Fit:
+    """A network trained elsewhere, to start from."""
+    layout = Layout(on_device(network, run), cfg.network.leave_out)
+    return Fit(layout, Deterministic(layout.flatten()[None, None]), None, Categorical(), cfg.chunk, layout.beside(1))
+
+
+def on_device(network: nn.Module, run: Run) -> nn.Module:
+    """Moved there, unless it is of shapes only and has nothing to move."""
+    return network if any(p.is_meta for p in network.parameters()) else network.to(run.device, run.dtype)
 
 
 def likelihood_of(data: ReplicaData | ImageData, cfg: DictConfig, means: Tensor) -> Gaussian | Categorical:

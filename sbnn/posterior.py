@@ -120,3 +120,14 @@ class Deterministic:
         if name != "magnitude":
             raise ValueError(f"A deterministic network has no score {name!r}; use 'magnitude'.")
         return self.mean.abs()
+
+
+class Masked(Deterministic):
+    """A pruned network that is trained on: the weights outside `keep` (R, M) stay at zero."""
+
+    def __init__(self, theta: Tensor, keep: Tensor):
+        super().__init__(theta * keep)
+        self.keep = keep
+
+    def gradient(self, *arguments, **options) -> list[Tensor]:
+        return [gradient * self.keep for gradient in super().gradient(*arguments, **options)]

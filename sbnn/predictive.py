@@ -72,10 +72,9 @@ class Classified:
     The same draws serve every pruning, so that curves are not rough for want of samples.
     """
 
-    def __init__(self, fit: Fit, data: ImageData, samples: int, seeds: list[int], rows: int = 2000):
+    def __init__(self, fit: Fit, data: ImageData, samples: int, seeds: list[int]):
         self.fit, posterior = fit, fit.posterior
-        positions = torch.arange(data.size, device=data.rows.device).expand(len(data), -1)
-        self.batches = [data.batch(part) for part in positions.split(rows, dim=1)]
+        self.batches = list(data.batches())
         self.y = torch.cat([y for _, y in self.batches], dim=1)  # (R, n)
         self.draws: list[Tensor] = []
         if isinstance(posterior, MeanField):
@@ -83,20 +82,23 @@ class Classified:
             self.draws = [posterior.sample(streams.normal_(noise)) for _ in range(samples)]  # (R, M) each
 
     @torch.no_grad()
-    def measure(self, keep: Tensor, sampled: bool) -> dict[str, Tensor]:
+    def measure(
+        self, keep: Tensor, beside: dict[str, Tensor] | None = None, sampled: bool = False
+    ) -> dict[str, Tensor]:
         """Error, negative log-likelihood and calibration error, per replica, with only the weights in `keep` left.
 
         They are of the network at the posterior mean, the one that would be deployed; `sampled` adds those of the
-        posterior predictive, the mean of the sampled networks' probabilities.
+        posterior predictive, the mean of the sampled networks' probabilities. `beside` replaces the fit's own.
         """
-        found = scores_of(self._probabilities(self.fit.posterior.mean * keep), self.y)
+        beside = self.fit.beside if beside is None else beside
+        found = scores_of(self._probabilities(self.fit.posterior.mean * keep, beside), self.y)
         if sampled and self.draws:
-            mixed = sum(self._probabilities(weights * keep) for weights in self.draws) / len(self.draws)
+            mixed = sum(self._probabilities(weights * keep, beside) for weights in self.draws) / len(self.draws)
             found |= {f"sampled_{name}": values for name, values in scores_of(mixed, self.y).items()}
         return found
 
-    def _probabilities(self, weights: Tensor) -> Tensor:
-        outputs = [self.fit.layout.forward(weights, x, self.fit.beside) for x, _ in self.batches]
+    def _probabilities(self, weights: Tensor, beside: dict[str, Tensor]) -> Tensor:
+        outputs = [self.fit.layout.forward(weights, x, beside) for x, _ in self.batches]
         return torch.cat(outputs, dim=1).softmax(-1)  # (R, n, classes)
 
 

@@ -1,5 +1,6 @@
 """Images as the training loop reads them: bytes on the device, made into batches there, without a loader."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -93,6 +94,10 @@ class ImageData:
             draws = [self.augmentation.draw(positions.shape[1], one)[:, part] for one in streams.generators]
             drawn = torch.cat(draws, 1)  # (3, R B)
         return self._read(self.rows.gather(1, positions[:, part]), drawn)
+
+    def batches(self, size: int = 1000) -> Iterator[tuple[Tensor, Tensor]]:
+        """Every row as it is stored, some at a time."""
+        return (self._read(rows, None) for rows in self.rows.split(size, dim=1))
 
     def _read(self, rows: Tensor, drawn: Tensor | None) -> tuple[Tensor, Tensor]:
         which = rows.flatten()

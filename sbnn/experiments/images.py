@@ -1,21 +1,21 @@
-"""What the image experiments share: the data, the networks to train on them, and what is measured of each."""
+"""What the image experiments share: the data, how one network is trained on them, and what is measured of it."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import torch
 from omegaconf import DictConfig, OmegaConf
-from torch import Tensor
+from torch import Tensor, nn
 
 from sbnn import config
 from sbnn.data.images import Augmentation, ImageData, held_out
 from sbnn.data.sources import data_directory
 from sbnn.data.vision import COLLECTIONS, Images, load
 from sbnn.errors import ConfigError
-from sbnn.experiments.recipes import check_recipes, recipes
-from sbnn.methods import SCORES, fit, prior_of
-from sbnn.networks import mlp
+from sbnn.experiments.recipes import changed, check_recipes
+from sbnn.methods import SCORES, Fit, fit, prior_of
 from sbnn.predictive import Classified
 from sbnn.pruning import Pruning, prune_masks
 from sbnn.report.rows import Rows
@@ -33,16 +33,22 @@ class Job:
 
     method: str
     recipe: str
-    width: int
-    augmentation: str
     cfg: DictConfig  # with the recipe's changes
+    build: Callable[[], nn.Module]
+    of: dict[str, object]  # what tells it from others of its method and recipe, by column: which network, how augmented
+    start: Fit | None = None
 
     @property
     def label(self) -> str:
-        return "-".join([self.recipe, str(self.width), *([] if self.augmentation == "none" else [self.augmentation])])
+        return "-".join([self.recipe, *(str(value) for value in self.of.values() if value != "none")])
+
+    @property
+    def seed(self) -> int:
+        return seed_of(self.cfg.seed, self.method, self.cfg.data.collection, next(iter(self.of.values())))
 
 
-def check(cfg: DictConfig) -> None:
+def check(cfg: DictConfig, also: Callable[[str, DictConfig], None]) -> None:
+    """`also` checks what the experiment asks of each recipe."""
     if cfg.data.dir is not None and not isinstance(cfg.data.dir, str):
         raise ConfigError(f"data.dir={cfg.data.dir} must be the path of a folder.")
     channels = COLLECTIONS[cfg.data.collection].shape[0]
@@ -53,28 +59,13 @@ def check(cfg: DictConfig) -> None:
         raise ConfigError(f"rivals={list(cfg.rivals)} must be NN or BbB in this experiment.")
     if cfg.data.evaluate_on == "validation" and len(rows_of(cfg)[1]) == 0:
         raise ConfigError(f"data.validation_share={cfg.data.validation_share} holds no image back.")
-    check_recipes(cfg, check_recipe)
+    check_recipes(cfg, also)
 
 
-def check_recipe(method: str, cfg: DictConfig) -> None:
-    for width in cfg.vary.width:
-        own = spread(cfg, width)
-        config.check(own)
-        Plan(Training(**own.trainer), prior_of(method, own), len(rows_of(own)[0]))
-
-
-def spread(cfg: DictConfig, width: int) -> DictConfig:
-    """The configuration with the paper's one number c, if there is one for the width, put into slab and spike."""
-    c = cfg.prior.c
-    if OmegaConf.is_dict(c):
-        c = c.get(width)
-        if c is None:
-            raise ConfigError(f"prior.c={cfg.prior.c} has no value for networks of {width} units; give one, or null.")
-    if c is None:
-        return cfg
-    if isinstance(c, bool) or not isinstance(c, int | float) or not 0 <= c <= 3:
-        raise ConfigError(f"prior.c={c} must be a number in [0, 3], or a table of such numbers by width.")
-    return OmegaConf.merge(cfg, {"prior": {"log_tau1": -1 + c, "log_tau0": -5 - c}})
+def check_plan(method: str, cfg: DictConfig) -> None:
+    """A recipe's whole configuration is valid and its steps can be made."""
+    config.check(cfg)
+    Plan(Training(**cfg.trainer), prior_of(method, cfg), len(rows_of(cfg)[0]))
 
 
 def rows_of(cfg: DictConfig) -> tuple[Tensor, Tensor]:
@@ -84,59 +75,88 @@ def rows_of(cfg: DictConfig) -> tuple[Tensor, Tensor]:
     return train[: cfg.data.train_images], held[: cfg.data.test_images]
 
 
-def data_of(cfg: DictConfig, images: Images, augmentation: str, run: Run) -> tuple[ImageData, ImageData]:
+def images_of(cfg: DictConfig, run: Run) -> Images:
+    """Fetched, if need be, by one process for all of them."""
+    folder = data_directory(cfg.data.dir)
+    if run.world.leads:
+        load(cfg.data.collection, folder, run.progress)
+    run.world.wait()
+    return load(cfg.data.collection, folder).to(run.device)
+
+
+def data_of(cfg: DictConfig, images: Images, augmentation: str, run: Run, flat: bool) -> tuple[ImageData, ImageData]:
     """What is trained on, and what is measured."""
     train, held = (rows.to(run.device)[None] for rows in rows_of(cfg))
     shift, scale = (
         torch.tensor(list(cfg.data[key]), device=run.device, dtype=run.dtype).view(-1, 1, 1)
         for key in ("shift", "scale")
     )
-    data = ImageData(images.train_x, images.train_y, train, shift, scale, AUGMENTATIONS[augmentation])
+    data = ImageData(images.train_x, images.train_y, train, shift, scale, AUGMENTATIONS[augmentation], flat)
     if cfg.data.evaluate_on == "validation":
         return data, data.at(held)
     test = torch.arange(len(images.test_y), device=run.device)[: cfg.data.test_images]
-    return data, ImageData(images.test_x, images.test_y, test[None], shift, scale)
+    return data, ImageData(images.test_x, images.test_y, test[None], shift, scale, flat=flat)
 
 
-def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
-    """sBNN at every width, its rivals at the widest only: the network that the paper prunes."""
-    images = load(cfg.data.collection, data_directory(cfg.data.dir), cfg.progress).to(run.device)
+def table_of(cfg: DictConfig, jobs: Iterable[tuple[Job, ImageData, ImageData]], run: Run) -> pd.DataFrame:
+    """Train and measure one network after the other."""
     rows = Rows(cfg.name, cfg.data.collection)
-    for method, recipe, own in recipes(cfg):
-        for width in cfg.vary.width if method == "sBNN" else [max(cfg.vary.width)]:
-            for augmentation in cfg.vary.augmentation:
-                fit_and_measure(rows, run, Job(method, recipe, width, augmentation, own), images)
+    for job, train, test in jobs:
+        measure(rows, run, job, trained(run, job, train), train, test)
     return rows.table()
 
 
-def fit_and_measure(rows: Rows, run: Run, job: Job, images: Images) -> None:
-    """Train a network and measure it, pruned ever more, under every score it has."""
-    cfg = spread(job.cfg, job.width)
-    train, test = data_of(cfg, images, job.augmentation, run)
-    features = images.train_x[0].numel()
-    with torch.device("meta"):  # the weights live in the posterior; a second set would only take memory
-        network = mlp(features, [job.width] * len(cfg.network.hidden), outputs=10)
-    seed = seed_of(run.seed, job.method, cfg.data.collection, job.width)
-    model = fit(run, job.method, network, train, cfg, [seed], job.label)
+def alone(cfg: DictConfig, **of: object) -> DictConfig:
+    """The configuration of one network: a checkpoint of it does not depend on which others are trained beside it."""
+    return OmegaConf.merge(cfg, {"vary": {key: [value] for key, value in of.items()}})
+
+
+def trained(run: Run, job: Job, data: ImageData) -> Fit:
+    return fit(run, job.method, job.build(), data, job.cfg, [job.seed], job.label, job.start)
+
+
+def measure(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: ImageData) -> None:
+    """A network as it is pruned ever more, under every score it has; by its own, also what each layer keeps.
+
+    Where batch norm keeps statistics they are taken anew for each of these networks, on training images; `stale_` are
+    measurements without that. `finetuned_` are of a pruned network that was trained on.
+    """
+    cfg, layout, mean = job.cfg, model.layout, model.posterior.mean
     plan = Plan(Training(**cfg.trainer), model.prior, train.size)
-    columns = {
-        "method": job.method,
-        "recipe": job.recipe if job.method == "sBNN" else "ours",
-        "width": job.width,
-        "augmentation": job.augmentation,
-        "epochs": plan.steps // plan.batches,
+    columns = {"method": job.method, "recipe": job.recipe if job.method == "sBNN" else "ours", **job.of}
+    columns |= {
+        "epochs": 0 if model is job.start else plan.steps // plan.batches,
         "images": train.size,
         "measured": test.size,
-        "weights": model.layout.size,
+        "weights": layout.size,
     }
-    once = [{"replicate": 0}]
-    classified = Classified(model, test, cfg.predictive.samples, [seed_of("test", seed)])
+    once, statistics = [{"replicate": 0}], train.at(train.rows[:, : cfg.predictive.statistics])
+    classified = Classified(model, test, cfg.predictive.samples, [seed_of("test", job.seed)])
+
+    def restated(fit: Fit, weights: Tensor) -> dict[str, Tensor]:
+        return fit.layout.restated(weights, (x for x, _ in statistics.batches()), fit.beside)
+
+    def add(prefix: str, found: dict[str, Tensor], **more: object) -> None:
+        for metric, values in found.items():
+            rows.add(once, prefix + metric, values, **more, **columns)
+
     for score in SCORES[job.method]:
+        own = score == SCORES[job.method][0]
         masks = prune_masks(model, list(cfg.droprates), score, Pruning(**cfg.pruning))
         for droprate, keep in zip(cfg.droprates, masks, strict=True):
-            own = score == SCORES[job.method][0]
-            for metric, values in classified.measure(keep, sampled=own).items():
-                rows.add(once, metric, values, score=score, droprate=droprate, **columns)
+            where = {"score": score, "droprate": droprate}
+            add("", classified.measure(keep, restated(model, mean * keep), sampled=own), **where)
+            if not own:
+                continue
+            if layout.norms:
+                add("stale_", classified.measure(keep, model.beside), **where)
+            for layer, share in zip(layout.modules, layout.per_module(keep), strict=True):
+                rows.add(once, "kept", share.sum(-1), layer=layer, layer_weights=share.shape[-1], **where, **columns)
+            if droprate in cfg.finetune:
+                own_cfg, name = changed(cfg, "finetune"), f"{job.label}-finetune-{droprate}"
+                tuned = fit(run, "NN", layout.network, train, own_cfg, [job.seed], name, model, keep=keep)
+                again = Classified(tuned, test, 0, [])
+                add("finetuned_", again.measure(keep, restated(tuned, tuned.posterior.mean)), **where)
     if job.method == "sBNN":
         inclusion, _ = model.inclusion()[0].sort()
         for threshold in np.linspace(0, 1, CDF_STEPS + 1).round(4):

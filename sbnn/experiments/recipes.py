@@ -1,4 +1,4 @@
-"""What to train: sBNN by the tuned recipe, by the paper's or both, and its rivals, each with its own changes."""
+"""What to train: sBNN by our recipe, by those of the paper or all of them, and its rivals, each with its changes."""
 
 from collections.abc import Callable
 
@@ -9,13 +9,15 @@ from sbnn import config
 from sbnn.errors import ConfigError
 
 # What a recipe may change, and whose it may be.
-CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout")
-RECIPES = ("paper", "NN", "NN_Dr", "BbB")
+CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout", "finetune")
+OF_THE_PAPER = ("paper", "set_1", "set_2")
+RECIPES = ("tuned", *OF_THE_PAPER, "NN", "NN_Dr", "BbB", "finetune")
 
 
 def recipes(cfg: DictConfig) -> list[tuple[str, str, DictConfig]]:
-    """Method, name and configuration of everything to train: sBNN by one recipe or both, then its rivals."""
-    chosen = [("sBNN", name) for name in ("tuned", "paper") if cfg.recipe in ("all", name)]
+    """Method, name and configuration of everything to train: sBNN by one recipe or all, then its rivals."""
+    there = ["tuned", *(name for name in OF_THE_PAPER if name in cfg.recipes)]
+    chosen = [("sBNN", name) for name in there if cfg.recipe in ("all", name)]
     chosen += [(rival, rival) for rival in dict.fromkeys(cfg.rivals)]
     return [(method, name, changed(cfg, name)) for method, name in chosen]
 
@@ -35,9 +37,12 @@ def check_recipes(cfg: DictConfig, also: Callable[[str, DictConfig], None]) -> N
             raise ConfigError(
                 f"recipes.{name}={changes} must be one of {', '.join(RECIPES)} with changes to {', '.join(CHANGEABLE)}."
             )
-    if cfg.recipe in ("all", "paper") and "paper" not in cfg.recipes:
-        raise ConfigError(f"recipe={cfg.recipe} asks for recipes.paper, which is not there; use recipe=tuned.")
-    for method, recipe, own in recipes(cfg):
+    if cfg.recipe in OF_THE_PAPER and cfg.recipe not in cfg.recipes:
+        raise ConfigError(f"recipe={cfg.recipe} asks for recipes.{cfg.recipe}, which is not there; use recipe=tuned.")
+    for method, recipe, own in [
+        *recipes(cfg),
+        *([("NN", "finetune", changed(cfg, "finetune"))] if cfg.finetune else []),
+    ]:
         try:
             config.check(own)
             also(method, own)
