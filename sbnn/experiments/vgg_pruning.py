@@ -1,4 +1,4 @@
-"""Experiment 9: a VGG-like network on CIFAR-10. First a deterministic one, then posteriors that start at its weights."""
+"""Experiment 9: a VGG-like network on CIFAR-10, first deterministic, then with posteriors that start at its weights."""
 
 from dataclasses import replace
 from functools import partial

@@ -14,7 +14,17 @@ from omegaconf import DictConfig, OmegaConf
 
 from sbnn import __version__
 from sbnn.errors import SbnnError
-from sbnn.report import claims, claims_images, claims_simulated, claims_uci, images, simulated, uci
+from sbnn.report import (
+    claims,
+    claims_compression,
+    claims_images,
+    claims_simulated,
+    claims_uci,
+    compression,
+    images,
+    simulated,
+    uci,
+)
 from sbnn.report.rows import read_rows
 from sbnn.report.style import save
 from sbnn.run import Run
@@ -28,16 +38,26 @@ DRAWINGS = {
     "uci_pruning": uci.pruning,
     "mnist_pruning": images.mnist,
     "cifar_pruning": images.cifar,
+    "lenet_pruning": compression.lenet,
+    "vgg_pruning": compression.vgg,
 }
-JUDGES = claims_simulated.JUDGES | claims_uci.JUDGES | claims_images.JUDGES
+JUDGES = claims_simulated.JUDGES | claims_uci.JUDGES | claims_images.JUDGES | claims_compression.JUDGES
 # One number per experiment for a sweeper to optimise.
 HEADLINES = claims_simulated.HEADLINES | {
     "uci_pruning": claims_uci.geometric_mean_error,
     "mnist_pruning": claims_images.mean_error,
     "cifar_pruning": claims_images.mean_error,
+    "lenet_pruning": claims_compression.mean_error,
+    "vgg_pruning": claims_compression.mean_error,
 }
 # A table to end the run with, where there is one that fits a screen.
-CLOSING = {"uci_pruning": uci.closing, "mnist_pruning": images.closing, "cifar_pruning": images.closing}
+CLOSING = {
+    "uci_pruning": uci.closing,
+    "mnist_pruning": images.closing,
+    "cifar_pruning": images.closing,
+    "lenet_pruning": compression.closing,
+    "vgg_pruning": compression.closing,
+}
 
 
 def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judged: bool) -> float:

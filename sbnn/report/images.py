@@ -4,19 +4,19 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from sbnn.methods import SCORES
 from sbnn.report.rows import as_markdown
-from sbnn.report.style import DASHES, LOOKS, line, panels
+from sbnn.report.style import DASHES, LOOKS, line, look, panels, plain_ticks
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_images.csv"))  # errors in per cent, as printed
 # What each method and recipe is called in print.
 NAMES = {
     ("sBNN", "tuned"): "sBNN tuned",
     ("sBNN", "paper"): "sBNN as stated",
+    ("sBNN", "set_1"): "sBNN set 1",
+    ("sBNN", "set_2"): "sBNN set 2",
     ("BbB", "ours"): "BbB",
     ("NN", "ours"): "NN",
 }
@@ -26,12 +26,13 @@ TREATMENTS = {
     "crop": "cropped at random",
     "crop_and_flip": "cropped and mirrored at random",
 }
-NETWORK = ["method", "recipe", "width", "augmentation", "epochs"]
+NETWORK = ["method", "recipe", "network", "width", "augmentation", "epochs"]
+NOT_OF_THE_WHOLE = ("inclusion_below", "kept")  # metrics of some of the weights
 
 
-def curves(rows: pd.DataFrame) -> pd.DataFrame:
+def curves(rows: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
     """One line per network, score and droprate: `mean` error, and its standard error over the images measured."""
-    found = rows[rows.metric == "error"].rename(columns={"value": "mean"})
+    found = rows[rows.metric == metric].rename(columns={"value": "mean"})
     spread = np.sqrt(found["mean"] * (1 - found["mean"]) / found["measured"])
     return found.assign(se=spread).sort_values("droprate", kind="stable")
 
@@ -64,7 +65,7 @@ def cifar(rows: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, Figure
 
 def error_rates(rows: pd.DataFrame) -> pd.DataFrame:
     """The paper's first table: full networks by width, errors in per cent."""
-    full = curves(rows).drop_duplicates(NETWORK)
+    full = curves(rows).drop_duplicates([column for column in NETWORK if column in rows])
     lines = []
     for width, own in full.groupby("width"):
         paper = published(rows, "sBNN", width)
@@ -99,8 +100,8 @@ def in_order(cells: pd.DataFrame):
 
 def calibration(rows: pd.DataFrame) -> pd.DataFrame:
     """Error, likelihood and calibration along every curve; `sampled_` is the posterior predictive's."""
-    index = [*NETWORK, "weights", "images", "measured", "score", "droprate"]
-    metrics = [m for m in rows.metric.unique() if m != "inclusion_below"]
+    index = [c for c in (*NETWORK, "weights", "images", "measured", "score", "droprate") if c in rows]
+    metrics = [m for m in rows.metric.unique() if m not in NOT_OF_THE_WHOLE]
     table = rows[rows.metric.isin(metrics)].pivot_table(index=index, columns="metric", values="value", sort=True)
     return table[metrics].reset_index()
 
@@ -147,23 +148,14 @@ def figure(rows: pd.DataFrame) -> Figure:
             for score, curve in by_score.groupby("score", sort=False):
                 percent = curve.assign(mean=100 * curve["mean"], se=100 * curve.se)
                 percent["place"] = [droprates.index(d) for d in curve.droprate]
-                look = f"{method}_paper" if recipe == "paper" else method
                 label = f"{NAMES[method, recipe]}, {epochs} epochs, by {score}"
-                line(ax, percent, "place", look, label, ls=DASHES[score], markersize=3, lw=1.1)
+                line(ax, percent, "place", look(method, recipe), label, ls=DASHES[score], markersize=3, lw=1.1)
         ax.set(title=title, yscale="log", xlabel="weights pruned, %")
         ax.set_xticks(range(len(droprates)), [f"{100 * d:g}" for d in droprates])
-        _ticks(ax)
+        plain_ticks(ax)
         ax.legend(fontsize=6.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     axes[0].set_ylabel("error, % of images (± s.e.)")
     return drawn
-
-
-def _ticks(ax: Axes) -> None:
-    """Plain numbers on a logarithmic axis."""
-    low, high = ax.get_ylim()
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low > 5 else (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)))
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def inclusion_cdf(rows: pd.DataFrame) -> Figure:
@@ -171,7 +163,7 @@ def inclusion_cdf(rows: pd.DataFrame) -> Figure:
     below = widest(rows[rows.metric == "inclusion_below"])
     drawn, (ax,) = panels(1, width=4.2, height=3.0)
     for (_, recipe, epochs), curve in below.groupby(["method", "recipe", "epochs"], sort=False):
-        colour, _ = LOOKS["sBNN_paper" if recipe == "paper" else "sBNN"]
+        colour, _ = LOOKS[look("sBNN", recipe)]
         ax.plot(curve.threshold, curve.value, color=colour, label=f"{NAMES['sBNN', recipe]}, {epochs} epochs")
     ax.axhline(0.95, color="#D55E00", ls="--", lw=1, label="95 %")
     ax.set(xlabel="posterior inclusion probability p", ylabel="share of weights below p", ylim=(-0.02, 1.02))

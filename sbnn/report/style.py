@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 # Okabe and Ito's palette, and a marker each, so that grey prints can be read too.
 LOOKS = {
@@ -21,6 +22,8 @@ LOOKS = {
     "LM": ("#666666", "x"),
     "BbB": ("#56B4E9", "P"),
     "sBNN_paper": ("#0072B2", "^"),
+    "sBNN_set_1": ("#0072B2", "^"),
+    "sBNN_set_2": ("#D55E00", "o"),
 }
 DASHES = {"inclusion": "-", "snr": "--", "magnitude": ":"}  # by the score that weights are ranked by
 COLOURS = [colour for colour, _ in LOOKS.values()]
@@ -51,11 +54,25 @@ def panels(
     return figure, list(axes.flat)
 
 
+def look(method: str, recipe: str) -> str:
+    """The entry of LOOKS for a method by a recipe."""
+    return f"{method}_{recipe}" if f"{method}_{recipe}" in LOOKS else method
+
+
 def line(axes: Axes, summary: pd.DataFrame, x: str, look: str, label: str, **options) -> None:
     """Mean with standard error along x, in the look of a method."""
     colour, marker = LOOKS[look]
     style = {"color": colour, "marker": marker, "capsize": 2, "elinewidth": 0.8} | options
     axes.errorbar(summary[x], summary["mean"], yerr=summary["se"].fillna(0), label=label, **style)
+
+
+def plain_ticks(axes: Axes) -> None:
+    """Plain numbers, a handful of them, on a logarithmic y axis, whether it spans a tenth or three decades."""
+    low, high = axes.get_ylim()
+    subs = (1,) if high / low > 100 else (1, 2, 5) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
+    axes.yaxis.set_major_locator(LogLocator(subs=subs) if high / low > 2 else MaxNLocator(5))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def save(figure: Figure, path: Path) -> None:

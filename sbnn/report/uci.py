@@ -6,11 +6,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from sbnn.data.uci import DATASETS
 from sbnn.report.rows import as_markdown, largest_droprate, mean_and_error
-from sbnn.report.style import DASHES, line, panels
+from sbnn.report.style import DASHES, line, panels, plain_ticks
 
 # The paper's two tables, and the dropout authors' own re-run of 2018. `spread` is as published: the standard error, but
 # for SVBNN and HS-BNN, it seems, the standard deviation. On protein the rivals have 100 units, the paper 50.
@@ -201,7 +200,7 @@ def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
                 line(ax, curve, "droprate", look, f"{label}, {score}", ls=DASHES[score], markersize=2.5, lw=1)
         width = f"{hidden} units" if hidden else NOT_RUN
         ax.set(title=f"{name}, {width}" + (" (paper: 0.00 to 10 %)" if name == "naval" else ""), yscale="log")
-        _ticks(ax)
+        plain_ticks(ax)
     _legend(axes[len(shown)], axes)
     for ax in axes[len(shown) :]:
         ax.axis("off")
@@ -211,15 +210,6 @@ def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         ax.set_xlabel("share of weights pruned")
         ax.tick_params(labelbottom=True)
     return drawn
-
-
-def _ticks(ax: Axes) -> None:
-    """Plain numbers, a handful of them, whether the axis spans a tenth or three decades."""
-    low, high = ax.get_ylim()
-    subs = (1,) if high / low > 30 else (1, 2, 5) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
-    ax.yaxis.set_major_locator(LogLocator(subs=subs) if high / low > 2 else MaxNLocator(5))
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _legend(place: Axes, axes: list[Axes]) -> None:
