@@ -1,6 +1,6 @@
 """What does a training step cost beside one of a plain network, in time and in memory? Prints both, with the ratios.
 
-python scripts/benchmark_step.py [--threads 1 2] [--hidden 1200 1200] [--batch 128]
+python scripts/benchmark_step.py [--network mlp|lenet_5|vgg_like] [--threads 1 2] [--hidden 1200 1200] [--batch 128]
 
 Time: the contenders take turns, round after round, so that whatever else the machine does hits all of them alike. A
 ratio is the median over the rounds of the ratio within a round. sBNN and BbB go through `train` with everything it
@@ -26,7 +26,7 @@ from sbnn.data.replicas import ReplicaData
 from sbnn.errors import ConfigError
 from sbnn.layout import Layout
 from sbnn.likelihood import Categorical
-from sbnn.networks import mlp
+from sbnn.networks import lenet_5, mlp, vgg_like
 from sbnn.posterior import MeanField, initial_means
 from sbnn.prior import ScaleMixturePrior, SpikeSlabPrior
 from sbnn.schedule import Training
@@ -42,20 +42,28 @@ MEGABYTE = 1e6
 class Task:
     """The network and the data that every contender trains on, and for how many steps at a time."""
 
-    widths: list[int]
-    x: Tensor  # (steps * batch, inputs)
+    network: Callable[[], nn.Module]
+    widths: list[int]  # of its layers, where they are dense
+    x: Tensor  # (steps * batch, ...)
     y: Tensor  # (steps * batch,)
     batch: int
     steps: int
 
     @classmethod
-    def random(cls, widths: list[int], batch: int, steps: int, device: torch.device) -> "Task":
-        x = torch.randint(256, (batch * steps, widths[0]), device=device) / 255
-        return cls(widths, x, torch.randint(widths[-1], (batch * steps,), device=device), batch, steps)
+    def dense(cls, widths: list[int], batch: int, steps: int, device: torch.device) -> "Task":
+        return cls(lambda: mlp(widths[0], widths[1:-1], widths[-1]), widths, *rows(widths[:1], batch, steps, device))
 
     @property
     def weights(self) -> int:
-        return sum((inputs + 1) * outputs for inputs, outputs in pairwise(self.widths))
+        return sum(parameter.numel() for parameter in self.network().parameters())
+
+
+def rows(shape: Sequence[int], batch: int, steps: int, device: torch.device) -> tuple[Tensor, Tensor, int, int]:
+    x = torch.randint(256, (batch * steps, *shape), device=device) / 255
+    return x, torch.randint(10, (batch * steps,), device=device), batch, steps
+
+
+IMAGES = {"lenet_5": (lenet_5, (1, 28, 28)), "vgg_like": (lambda: vgg_like(0.25), (3, 32, 32))}
 
 
 Fit = Callable[[], None]  # trains for a task's number of steps, on from where it left off
@@ -65,8 +73,8 @@ def ours(prior: SpikeSlabPrior, compiled: bool = True) -> Callable[[Task], Fit]:
     """sBNN or BbB, through the project's own loop."""
 
     def build(task: Task) -> Fit:
-        with torch.device("meta"):  # as the experiments do: the weights live in the posterior
-            layout = Layout(mlp(task.widths[0], task.widths[1:-1], task.widths[-1]))
+        with torch.device("meta" if task.widths else task.x.device):  # as the experiments do
+            layout = Layout(task.network())
         streams, data = Streams([0], task.x.device), ReplicaData.of(task.x, task.y)
         posterior = MeanField.around(initial_means(layout, streams, 0.5, torch.float32), 0.02)
         choice = "always" if compiled else "never"
@@ -80,14 +88,12 @@ def ours(prior: SpikeSlabPrior, compiled: bool = True) -> Callable[[Task], Fit]:
 
 def usual(
     task: Task,
-    layer: Callable[[int, int], nn.Module],
+    network: nn.Module,
     loss: Callable[[nn.Module, Tensor, Tensor], Tensor],
     momentum: float = MOMENTUM,
-    container: type[nn.Sequential] = nn.Sequential,
 ) -> Fit:
-    """The usual loop around a module of dense layers, `loss` being that of a batch."""
-    layers = [part for sizes in pairwise(task.widths) for part in (layer(*sizes), nn.ReLU())][:-1]
-    network = container(*layers).to(task.x.device)
+    """The usual loop around a module, `loss` being that of a batch."""
+    network = network.to(task.x.device)
     optimizer = torch.optim.SGD(network.parameters(), LR, momentum)
     x, y = task.x[: task.batch].clone(), task.y[: task.batch].clone()
 
@@ -101,7 +107,12 @@ def usual(
 
 
 def plain(momentum: float) -> Callable[[Task], Fit]:
-    return lambda task: usual(task, nn.Linear, lambda net, x, y: F.cross_entropy(net(x), y), momentum)
+    return lambda task: usual(task, task.network(), lambda net, x, y: F.cross_entropy(net(x), y), momentum)
+
+
+def stacked(task: Task, layer: Callable[[int, int], nn.Module], container: type = nn.Sequential) -> nn.Module:
+    """The task's dense layers as another library has them."""
+    return container(*[part for sizes in pairwise(task.widths) for part in (layer(*sizes), nn.ReLU())][:-1])
 
 
 def torchbnn(task: Task) -> Fit:
@@ -112,7 +123,7 @@ def torchbnn(task: Task) -> Fit:
     def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         return F.cross_entropy(net(x), y) + divergence(net).sum() / n
 
-    return usual(task, lambda inputs, outputs: BayesLinear(0, 0.1, inputs, outputs), loss)
+    return usual(task, stacked(task, lambda inputs, outputs: BayesLinear(0, 0.1, inputs, outputs)), loss)
 
 
 def bayesian_torch(task: Task) -> Fit:
@@ -128,7 +139,7 @@ def bayesian_torch(task: Task) -> Fit:
                 x = layer(x)
         return F.cross_entropy(x, y) + total / len(task.x)
 
-    return usual(task, LinearReparameterization, loss)
+    return usual(task, stacked(task, LinearReparameterization), loss)
 
 
 def blitz(task: Task) -> Fit:
@@ -142,7 +153,7 @@ def blitz(task: Task) -> Fit:
     def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         return net.sample_elbo(x, y, F.cross_entropy, sample_nbr=1, complexity_cost_weight=1 / len(task.x))
 
-    return usual(task, BayesianLinear, loss, container=Network)
+    return usual(task, stacked(task, BayesianLinear, Network), loss)
 
 
 CONTENDERS = {
@@ -155,6 +166,7 @@ CONTENDERS = {
     "bayesian-torch": bayesian_torch,
     "blitz": blitz,
 }
+DENSE_ONLY = ("torchbnn", "bayesian-torch", "blitz")
 
 
 def seconds(task: Task, fit: Fit) -> float:
@@ -191,6 +203,8 @@ def runnable(task: Task) -> dict[str, Callable[[Task], Fit]]:
     """The contenders that run here, with a line for each that does not."""
     here = {}
     for name, build in CONTENDERS.items():
+        if name in DENSE_ONLY and not task.widths:
+            continue
         try:
             build(task)()
             here[name] = build
@@ -241,6 +255,7 @@ def _synchronise(task: Task) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--network", choices=["mlp", *IMAGES], default="mlp", help="vgg_like is of width 0.25")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--inputs", type=int, default=784)
     parser.add_argument("--hidden", type=int, nargs="+", default=[1200, 1200])
@@ -250,8 +265,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     warnings.filterwarnings("ignore", category=DeprecationWarning)  # the other libraries'
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    task = Task.random([options.inputs, *options.hidden, 10], options.batch, options.steps, device)
-    print(f"{'-'.join(map(str, task.widths))}, batch {task.batch}, {device.type}, torch {torch.__version__}")
+    if options.network == "mlp":
+        task = Task.dense([options.inputs, *options.hidden, 10], options.batch, options.steps, device)
+    else:
+        network, shape = IMAGES[options.network]
+        task = Task(network, [], *rows(shape, options.batch, options.steps, device))
+    print(
+        f"{'-'.join(map(str, task.widths)) or options.network}, batch {task.batch}, {device.type}, torch {torch.__version__}"
+    )
     print(f"ratios are to {PLAIN} with momentum {MOMENTUM}, which all the others use too")
     torch.set_num_threads(1)  # the profiler sees one thread's allocations
     contenders = runnable(task)

@@ -12,6 +12,7 @@ from sbnn.report import publish, republish
 from sbnn.report.rows import COLUMNS
 from sbnn.run import Run
 
+OF_IMAGES = ["epochs", "images", "measured", "weights", "layer", "layer_weights", "threshold"]
 EXPECTED = {
     "simulated_relevance": {"tables": ["relevance"], "figures": ["relevance"], "own": ["alpha"], "claims": 2},
     "simulated_correlation": {
@@ -42,28 +43,77 @@ EXPECTED = {
     "mnist_pruning": {
         "tables": ["error_rates", "pruning", "calibration"],
         "figures": ["pruning", "inclusion_cdf"],
-        "own": ["width", "augmentation", "epochs", "images", "measured", "weights", "threshold"],
+        "own": [
+            "width",
+            "augmentation",
+            "epochs",
+            "images",
+            "measured",
+            "weights",
+            "layer",
+            "layer_weights",
+            "threshold",
+        ],
         "claims": 4,
         "replicates": {0},
     },
     "cifar_pruning": {
         "tables": ["pruning", "calibration"],
         "figures": ["pruning"],
-        "own": ["width", "augmentation", "epochs", "images", "measured", "weights", "threshold"],
+        "own": [
+            "width",
+            "augmentation",
+            "epochs",
+            "images",
+            "measured",
+            "weights",
+            "layer",
+            "layer_weights",
+            "threshold",
+        ],
         "claims": 3,
         "replicates": {0},
     },
+    "lenet_pruning": {
+        "tables": ["comparison", "lenet5_droprates", "layers", "calibration"],
+        "figures": ["proportional_increase", "frontier"],
+        "own": ["network", *OF_IMAGES],
+        "claims": 5,
+        "replicates": {0},
+    },
+    "vgg_pruning": {
+        "tables": ["comparison", "pruning", "layers", "calibration"],
+        "figures": ["pruning"],
+        "own": [
+            "width",
+            "augmentation",
+            "epochs",
+            "images",
+            "measured",
+            "weights",
+            "layer",
+            "layer_weights",
+            "threshold",
+        ],
+        "claims": 2,
+        "replicates": {0},
+        "unjudged": {"9a"},  # of the full width, at an eighth of it
+    },
 }
-IMAGES = {"mnist_pruning": "mnist", "cifar_pruning": "cifar10"}
+IMAGES = {
+    "mnist_pruning": "mnist", "cifar_pruning": "cifar10", "lenet_pruning": "mnist", "vgg_pruning": "cifar10",
+}  # fmt: skip
 METRICS = {
     "simulated_relevance": {"influence", "psi_1", "psi_2", "train_mse"},
     "simulated_correlation": {"correlation", "phi", "train_mse"},
     "simulated_selection": {"accuracy", "train_mse", "test_mse", "detected_share", "actual_share"},
     "simulated_pruning": {"train_mse", "test_mse"},
     "uci_pruning": {"rmse", "nll", "coverage"},
-    "mnist_pruning": {"error", "nll", "ece", "sampled_error", "sampled_nll", "sampled_ece", "inclusion_below"},
+    "mnist_pruning": {"error", "nll", "ece", "sampled_error", "sampled_nll", "sampled_ece", "inclusion_below", "kept"},
 }
 METRICS["cifar_pruning"] = METRICS["mnist_pruning"]
+METRICS["lenet_pruning"] = METRICS["mnist_pruning"] | {"finetuned_error", "finetuned_nll", "finetuned_ece"}
+METRICS["vgg_pruning"] = METRICS["mnist_pruning"] | {"stale_error", "stale_nll", "stale_ece"}
 CLAIM_COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
 IN_UNIT_INTERVAL = ["phi", "psi_1", "psi_2", "accuracy", "detected_share", "actual_share", "coverage", "error", "ece",
                     "sampled_error", "sampled_ece", "inclusion_below"]  # fmt: skip

@@ -19,8 +19,15 @@ def run(folder: Path, *arguments: str, processes: int = 1) -> subprocess.Complet
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("arguments", [("experiment=simulated_relevance", "trainer.batch=41")])
-def test_two_processes_give_the_numbers_of_one(tmp_path, arguments):
+CONVOLUTIONS = ("experiment=lenet_pruning", "vary.network=[lenet_5]", "recipe=set_2", "rivals=[]", "trainer.batch=41",
+                "data.train_images=200", "data.test_images=50", "droprates=[0,0.9]", "finetune=[]")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("images", "arguments"), [(None, ("experiment=simulated_relevance", "trainer.batch=41")), ("mnist", CONVOLUTIONS)]
+)
+def test_two_processes_give_the_numbers_of_one(tmp_path, images, arguments, has_images):
+    has_images(images)
     for processes in (1, 2):
         answer = run(tmp_path / str(processes), *arguments, processes=processes)
         assert answer.returncode == 0, answer.stderr
