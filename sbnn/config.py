@@ -97,7 +97,7 @@ OPTIONAL = ("threads", "init.sigma", "trainer.steps", "trainer.anneal_from", "pr
             "data.train_images", "data.test_images")  # fmt: skip
 MAY_BE_EMPTY = ("rivals", "network.leave_out", "finetune")
 TABLES = ("data", "network", "prior", "init", "likelihood", "trainer", "vary", "selection", "dropout", "recipes",
-          "predictive", "pruning")  # fmt: skip
+          "by_network", "predictive", "pruning")  # fmt: skip
 RUNS_ON = {
     "simulated": "simulated", "uci": "uci", "mnist": "mnist", "cifar": "cifar10", "lenet": "mnist", "vgg": "cifar10",
 }  # fmt: skip

@@ -21,7 +21,7 @@ from sbnn.parallel import World, local_rank
 # and which others are trained beside it (a recipe's changes are already in its own configuration).
 BESIDE_THE_POINT = (
     "resume", "progress", "checkpoint_seconds", "results_dir", "droprates", "pruning", "predictive", "recipe",
-    "recipes", "rivals", "finetune",
+    "recipes", "rivals", "finetune", "by_network",
 )  # fmt: skip
 
 

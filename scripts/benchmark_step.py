@@ -270,9 +270,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         network, shape = IMAGES[options.network]
         task = Task(network, [], *rows(shape, options.batch, options.steps, device))
-    print(
-        f"{'-'.join(map(str, task.widths)) or options.network}, batch {task.batch}, {device.type}, torch {torch.__version__}"
-    )
+    name = "-".join(map(str, task.widths)) or options.network
+    print(f"{name}, batch {task.batch}, {device.type}, torch {torch.__version__}")
     print(f"ratios are to {PLAIN} with momentum {MOMENTUM}, which all the others use too")
     torch.set_num_threads(1)  # the profiler sees one thread's allocations
     contenders = runnable(task)

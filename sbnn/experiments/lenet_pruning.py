@@ -8,7 +8,7 @@ from omegaconf import DictConfig
 from sbnn.data.images import ImageData
 from sbnn.experiments import images
 from sbnn.experiments.images import Job, alone, check_plan, data_of, images_of, table_of
-from sbnn.experiments.recipes import recipes
+from sbnn.experiments.recipes import changed, check_changes, recipes
 from sbnn.methods import as_fit
 from sbnn.networks import lenet_5, lenet_300_100
 from sbnn.pretrained import load_weights
@@ -18,9 +18,10 @@ NETWORKS = {"lenet_300_100": lenet_300_100, "lenet_5": lenet_5}
 
 
 def check(cfg: DictConfig) -> None:
-    images.check(cfg, check_plan)
-    if cfg.pretrained is not None:
-        for name in cfg.vary.network:
+    check_changes(cfg, "by_network", NETWORKS)
+    for name in cfg.vary.network:
+        images.check(changed(cfg, name, "by_network"), check_plan)
+        if cfg.pretrained is not None:
             load_weights(NETWORKS[name](), cfg.pretrained)
 
 
@@ -31,7 +32,7 @@ def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
 def jobs(cfg: DictConfig, run: Run) -> Iterator[tuple[Job, ImageData, ImageData]]:
     stored = images_of(cfg, run)
     for name in cfg.vary.network:
-        for method, recipe, own in recipes(alone(cfg, network=name)):
+        for method, recipe, own in recipes(alone(changed(cfg, name, "by_network"), network=name)):
             start = None if cfg.pretrained is None else as_fit(load_weights(NETWORKS[name](), cfg.pretrained), run, own)
             job = Job(method, recipe, own, NETWORKS[name], {"network": name}, start)
             yield job, *data_of(own, stored, "none", run, flat=False)

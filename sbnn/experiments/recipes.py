@@ -1,6 +1,6 @@
 """What to train: sBNN by our recipe, by those of the paper or all of them, and its rivals, each with its changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -22,21 +22,17 @@ def recipes(cfg: DictConfig) -> list[tuple[str, str, DictConfig]]:
     return [(method, name, changed(cfg, name)) for method, name in chosen]
 
 
-def changed(cfg: DictConfig, name: str) -> DictConfig:
-    """The configuration with a recipe's changes, which win over keys given on the command line."""
+def changed(cfg: DictConfig, name: str, table: str = "recipes") -> DictConfig:
+    """The configuration with a recipe's changes, or a network's, which win over keys given on the command line."""
     try:
-        return OmegaConf.merge(cfg, cfg.recipes.get(name, {}))
+        return OmegaConf.merge(cfg, cfg[table].get(name, {}))
     except OmegaConfBaseException as error:
-        raise ConfigError(f"recipes.{name} changes a key that does not exist ({error.key}).") from error
+        raise ConfigError(f"{table}.{name} changes a key that does not exist ({error.key}).") from error
 
 
 def check_recipes(cfg: DictConfig, also: Callable[[str, DictConfig], None]) -> None:
     """Every recipe that will be trained is a whole, valid configuration; `also` checks what the experiment asks."""
-    for name, changes in cfg.recipes.items():
-        if name not in RECIPES or not OmegaConf.is_dict(changes) or not set(changes) <= set(CHANGEABLE):
-            raise ConfigError(
-                f"recipes.{name}={changes} must be one of {', '.join(RECIPES)} with changes to {', '.join(CHANGEABLE)}."
-            )
+    check_changes(cfg, "recipes", RECIPES)
     if cfg.recipe in OF_THE_PAPER and cfg.recipe not in cfg.recipes:
         raise ConfigError(f"recipe={cfg.recipe} asks for recipes.{cfg.recipe}, which is not there; use recipe=tuned.")
     for method, recipe, own in [
@@ -48,3 +44,12 @@ def check_recipes(cfg: DictConfig, also: Callable[[str, DictConfig], None]) -> N
             also(method, own)
         except ConfigError as error:
             raise ConfigError(f"recipes.{recipe}: {error}") from error
+
+
+def check_changes(cfg: DictConfig, table: str, names: Iterable[str]) -> None:
+    """A table of changes by name holds such names, and changes what may be changed."""
+    for name, changes in cfg[table].items():
+        if name not in names or not OmegaConf.is_dict(changes) or not set(changes) <= set(CHANGEABLE):
+            raise ConfigError(
+                f"{table}.{name}={changes} must be one of {', '.join(names)} with changes to {', '.join(CHANGEABLE)}."
+            )
