@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 from sbnn.config import CONF, check, experiments
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
-from sbnn.parallel import leads, leave
+from sbnn.parallel import leads, leave, several
 from sbnn.report import headline, publish, republish
 from sbnn.run import Run
 from sbnn.search import register
@@ -68,7 +68,7 @@ def one_sentence_errors() -> Iterator[None]:
         complain(error)
         with suppress(OSError):
             output_folder().rmdir()  # Hydra made it; it goes unless an earlier run's results are in it
-        if not sweeping():
+        if not sweeping() or several():  # the other processes may be anywhere in the job that failed
             sys.exit(2)
 
 

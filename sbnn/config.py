@@ -101,6 +101,11 @@ TABLES = ("data", "network", "prior", "init", "likelihood", "trainer", "vary", "
 RUNS_ON = {
     "simulated": "simulated", "uci": "uci", "mnist": "mnist", "cifar": "cifar10", "lenet": "mnist", "vgg": "cifar10",
 }  # fmt: skip
+ONLY_IN = {
+    "pretrained": ("lenet", "vgg"),
+    "by_network": ("lenet",),
+    "finetune": ("mnist", "cifar", "lenet", "vgg"),
+}
 ABSENT = object()
 
 
@@ -156,6 +161,9 @@ def check(cfg: DictConfig) -> None:
         raise ConfigError(
             f"droprates={list(cfg.droprates)} must begin with 0, the full network that others compare to."
         )
+    for key, kinds in ONLY_IN.items():
+        if cfg[key] and cfg.name.split("_")[0] not in kinds:
+            raise ConfigError(f"{key}={cfg[key]} means nothing in experiment={cfg.name}; leave it out.")
     if missing := [droprate for droprate in cfg.finetune if droprate not in cfg.droprates]:
         raise ConfigError(f"finetune={list(cfg.finetune)} names {missing[0]}, which is not one of the droprates.")
     if not isinstance(cfg.pretrained, str | None):

@@ -27,7 +27,7 @@ class Layout:
         self.aside = set_aside(network, leave_out)
         parameters = {name: p for name, p in network.named_parameters() if name not in self.aside}
         if not parameters:
-            raise ValueError("The network has no parameters to put a posterior on.")
+            raise ConfigError("The network has no parameters to put a posterior on.")
         self.names = list(parameters)
         self.shapes = [p.shape for p in parameters.values()]
         self.sizes = [p.numel() for p in parameters.values()]
@@ -39,6 +39,8 @@ class Layout:
         """What replicas have beside their weights, (R, ...) each: parameters set aside, and the module's buffers."""
         named = {**dict(self.network.named_parameters()), **dict(self.network.named_buffers())}
         kept = {name: value.detach() for name, value in named.items() if name not in self.names}
+        if any(kept[name].is_meta for name in self.aside):
+            raise ConfigError("network.leave_out is not for networks of shapes only, such as this experiment's.")
         return {name: value.expand(replicas, *value.shape).clone() for name, value in kept.items()}
 
     def spread(self, values: list) -> Tensor:
@@ -57,7 +59,8 @@ class Layout:
 
     def per_module(self, values: Tensor) -> list[Tensor]:
         """Values of weights (R, M), module by module."""
-        return [values[:, self.module.to(values.device) == number] for number in range(len(self.modules))]
+        owner = self.module.to(values.device)
+        return [values[:, owner == number] for number in range(len(self.modules))]
 
     @property
     def is_bias(self) -> Tensor:

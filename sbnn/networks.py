@@ -14,7 +14,7 @@ class ChannelsLast(nn.Module):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        return x.clone(memory_format=torch.channels_last)
+        return x.movedim(1, -1).clone(memory_format=torch.contiguous_format).movedim(-1, 1)
 
 
 class Dropout(nn.Module):
@@ -64,7 +64,7 @@ def vgg_like(width: float = 1.0) -> nn.Sequential:
     """
     layers, inputs, number = {"last": ChannelsLast()}, 3, 0
     for block, plan in enumerate([[64] * 2, [128] * 2, [256] * 3, [512] * 3, [512] * 3], 1):
-        for channels in (round(width * c) for c in plan):
+        for channels in (max(1, round(width * c)) for c in plan):
             number += 1
             layers[f"conv{number}"] = nn.Conv2d(inputs, channels, 3, padding=1, bias=False)
             layers |= {f"norm{number}": nn.BatchNorm2d(channels), f"relu{number}": nn.ReLU()}

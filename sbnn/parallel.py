@@ -1,7 +1,8 @@
 """Several processes, one fit: each takes a part of every minibatch, and their gradients are added up.
 
 Started by torchrun. All processes hold the same posterior and draw the same noise, so that nothing but gradients has to
-travel, as one flat tensor, once a step.
+travel, as one flat tensor, once a step. That gives the numbers of a single process, to rounding, but for batch norm,
+which normalises by each process's own part of a batch, and dropout, whose masks are the same in every part.
 """
 
 import os
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+from sbnn.errors import ConfigError, SbnnError
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,11 @@ class World:
         if not dist.is_torchelastic_launched():
             return cls()
         if not dist.is_initialized():
-            dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+            if device.type == "cuda":
+                torch.cuda.set_device(device)
+                dist.init_process_group("nccl", device_id=device)
+            else:
+                dist.init_process_group("gloo")
         return cls(dist.get_rank(), dist.get_world_size())
 
     @property
@@ -54,6 +61,22 @@ class World:
             for tensor, total in zip(own, self.total(own), strict=True):
                 tensor.copy_(total / self.size)
 
+    def check(self, batch: int, least: int, state: list[int], device: torch.device) -> None:
+        """Before training: every part of a batch has at least so many rows, and all processes start from one state."""
+        if batch < least * self.size:
+            raise ConfigError(
+                f"trainer.batch={batch} leaves some of {self.size} processes with less than {least} of its rows."
+            )
+        if self.size > 1:
+            own = torch.tensor(state, device=device)
+            ends = torch.stack([own, -own])
+            dist.all_reduce(ends, dist.ReduceOp.MAX)
+            if not torch.equal(ends[0], -ends[1]):
+                raise SbnnError(
+                    "The processes do not start alike: they need the same data, the same checkpoints (a results folder "
+                    "that all of them see) and, with trainer.compile=auto, a compiler on all machines or on none."
+                )
+
     def wait(self) -> None:
         if self.size > 1:
             dist.barrier()
@@ -61,7 +84,12 @@ class World:
 
 def leads() -> bool:
     """The same before a world is joined: what torchrun says."""
-    return os.environ.get("RANK", "0") == "0"
+    return not dist.is_torchelastic_launched() or os.environ.get("RANK", "0") == "0"
+
+
+def several() -> bool:
+    """Whether torchrun has started more than one."""
+    return dist.is_torchelastic_launched() and os.environ.get("WORLD_SIZE", "1") != "1"
 
 
 def leave() -> None:
@@ -69,6 +97,8 @@ def leave() -> None:
         dist.destroy_process_group()
 
 
-def local_rank() -> int:
-    """The number of this process on its machine, and so of its GPU."""
-    return int(os.environ.get("LOCAL_RANK", 0))
+def on_this_machine() -> tuple[int, int]:
+    """The number of this process on its machine, and so of its GPU, and how many torchrun started there."""
+    if not dist.is_torchelastic_launched():
+        return 0, 1
+    return int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))

@@ -1,7 +1,7 @@
 """What fits say about new rows: error, likelihood and calibration, of the full network or a pruned one."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from sbnn.streams import Streams, seed_modules
 
 TWO_SIDED_95 = 1.959964
 ECE_BINS = 15
+Restated = Callable[[Tensor], dict[str, Tensor]]
 
 
 class Predictive:
@@ -82,22 +83,21 @@ class Classified:
             self.draws = [posterior.sample(streams.normal_(noise)) for _ in range(samples)]  # (R, M) each
 
     @torch.no_grad()
-    def measure(
-        self, keep: Tensor, beside: dict[str, Tensor] | None = None, sampled: bool = False
-    ) -> dict[str, Tensor]:
+    def measure(self, keep: Tensor, restated: Restated | None = None, sampled: bool = False) -> dict[str, Tensor]:
         """Error, negative log-likelihood and calibration error, per replica, with only the weights in `keep` left.
 
         They are of the network at the posterior mean, the one that would be deployed; `sampled` adds those of the
-        posterior predictive, the mean of the sampled networks' probabilities. `beside` replaces the fit's own.
+        posterior predictive, the mean of the sampled networks' probabilities. `restated` gives what is beside each of
+        these networks' weights, if that is not what was beside them in training.
         """
-        beside = self.fit.beside if beside is None else beside
-        found = scores_of(self._probabilities(self.fit.posterior.mean * keep, beside), self.y)
+        found = scores_of(self._probabilities(self.fit.posterior.mean * keep, restated), self.y)
         if sampled and self.draws:
-            mixed = sum(self._probabilities(weights * keep, beside) for weights in self.draws) / len(self.draws)
+            mixed = sum(self._probabilities(weights * keep, restated) for weights in self.draws) / len(self.draws)
             found |= {f"sampled_{name}": values for name, values in scores_of(mixed, self.y).items()}
         return found
 
-    def _probabilities(self, weights: Tensor, beside: dict[str, Tensor]) -> Tensor:
+    def _probabilities(self, weights: Tensor, restated: Restated | None) -> Tensor:
+        beside = self.fit.beside if restated is None else restated(weights)
         outputs = [self.fit.layout.forward(weights, x, beside) for x, _ in self.batches]
         return torch.cat(outputs, dim=1).softmax(-1)  # (R, n, classes)
 

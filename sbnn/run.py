@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-import torch.distributed as dist
 from omegaconf import DictConfig, OmegaConf
 from tqdm import tqdm
 
 from sbnn.checkpoint import Checkpoint
 from sbnn.errors import ConfigError
-from sbnn.parallel import World, local_rank
+from sbnn.parallel import World, on_this_machine
 
 # What may change between a run and its resumption without changing how a network is trained: what is measured of it,
 # and which others are trained beside it (a recipe's changes are already in its own configuration).
@@ -81,8 +80,11 @@ def device_named(name: str) -> torch.device:
     """`auto` is CUDA where there is one, else the CPU; of several GPUs every process of torchrun's gets its own."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and dist.is_torchelastic_launched():
-        name = f"cuda:{local_rank()}"
+    own, processes = on_this_machine()
+    if name == "cuda" and processes > 1:
+        if processes > torch.cuda.device_count():
+            raise ConfigError(f"{processes} processes need a GPU each; this machine has {torch.cuda.device_count()}.")
+        name = f"cuda:{own}"
     if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
         raise ConfigError(f"device={name} is unknown; choose one of auto, cuda, cpu.")
     if name != "cpu" and int(name.partition(":")[2] or 0) >= torch.cuda.device_count():

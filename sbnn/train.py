@@ -48,7 +48,7 @@ def train(
     movable = [*posterior.theta, *aside.values(), *likelihood.parameters()]
     optimizer = Adam(movable) if training.optimizer == "adam" else SGD(movable, training.momentum)
     checkpoint = checkpoint or Checkpoint()
-    watch = Watch(bar, posterior, likelihood, plan)
+    watch = Watch(bar, posterior, likelihood, plan, world.leads)
     passes = fused(training.compile, layout, posterior, optimizer, plan, streams)
     eps = torch.empty_like(posterior.mean) if passes is None else None
     start, order = 0, None
@@ -62,6 +62,8 @@ def train(
         if start < plan.steps:
             optimizer.load_states(state["optimizer"])
             streams.load_state(state["streams"])
+    alike = [start, layout.size, int(passes is not None)]
+    world.check(training.batch, 2 if layout.norms else 1, alike, streams.device)
 
     def gradients(weights: Tensor, step: int) -> list[Tensor]:
         """One Monte Carlo estimate, parameter by parameter; autograd sees no more than the sampled weights."""
@@ -124,7 +126,7 @@ def train(
 
 def autocast(choice: str, device: torch.device) -> torch.autocast:
     """The network, and only that, in bfloat16: `always`, or where a GPU is made for it with `auto`."""
-    fast = choice == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported()
+    fast = choice == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
     return torch.autocast(device.type, torch.bfloat16, enabled=fast or choice == "always")
 
 
@@ -138,8 +140,8 @@ def average(draws: list[list[Tensor]]) -> list[Tensor]:
 class Watch:
     """Looks at a fit without stopping the device: notes the first bad step there, reads it now and then."""
 
-    def __init__(self, bar: tqdm | None, posterior, likelihood, plan: Plan):
-        self.bar, self.posterior, self.likelihood, self.plan = bar, posterior, likelihood, plan
+    def __init__(self, bar: tqdm | None, posterior, likelihood, plan: Plan, leads: bool):
+        self.bar, self.posterior, self.likelihood, self.plan, self.leads = bar, posterior, likelihood, plan, leads
         never = torch.full((len(posterior.mean),), plan.steps + 1, device=posterior.mean.device)
         self.bad_weights, self.bad_nll = never, never.clone()  # first step at which each was non-finite, (R,)
         self.shown, self.counted, self.step = time.monotonic(), 0, 0
@@ -151,7 +153,7 @@ class Watch:
         self.step = step
         self.bad_weights = first(self.bad_weights, weights.sum(-1))
         self.bad_nll = first(self.bad_nll, nll)
-        if time.monotonic() - self.shown < 0.5:
+        if not self.leads or time.monotonic() - self.shown < 0.5:  # the process that can speak is the one to stop
             return
         self.check()
         if self.bar is not None:

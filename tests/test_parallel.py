@@ -44,6 +44,19 @@ def test_bad_input_gets_one_sentence_from_two_processes(tmp_path):
     assert answer.stderr.count("sbnn: prior.pi=2 must be a number in (0, 1).") == 1
 
 
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("trainer.batch=1", "sbnn: trainer.batch=1 leaves some of 2 processes with less than 1 of its rows."),
+        ("trainer.lr=1e30", "sbnn: Training diverged at step"),
+    ],
+)
+def test_what_fails_in_training_gets_one_sentence_from_two_processes(tmp_path, override, sentence):
+    answer = run(tmp_path, "experiment=simulated_relevance", override, processes=2)
+    assert answer.returncode != 0
+    assert answer.stderr.count(sentence) == 1
+
+
 def test_parts_cover_a_batch_once():
     for size in (1, 2, 3, 7):
         rows = [row for rank in range(size) for row in range(41)[World(rank, size).part(41)]]

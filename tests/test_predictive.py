@@ -61,7 +61,7 @@ def test_a_point_estimate_is_one_network_and_dropout_many(line):
     everything = torch.ones(2, 25, dtype=torch.bool)
     point = Fit(layout, Deterministic(means), None, likelihood, chunk=10)
     rates = {"2.rate": torch.tensor([0.0, 0.5], dtype=torch.float64)}
-    dropped = Fit(layout, Deterministic(means), None, likelihood, chunk=10, dropout=rates)
+    dropped = Fit(layout, Deterministic(means), None, likelihood, chunk=10, beside=rates, dropout=True)
     predictive = Predictive(dropped, data, 20, [1, 2])
     one, many = Predictive(point, data, 20, [1, 2]).measure(everything), predictive.measure(everything)
     for metric in ("rmse", "nll", "coverage"):
@@ -99,13 +99,13 @@ def test_a_label_held_impossible_costs_a_finite_likelihood():
 def test_classified_measures_the_pruned_mean_and_the_average_of_samples():
     torch.manual_seed(0)
     layout = Layout(mlp(4, [5], 3))
-    x = torch.randint(256, (70, 1, 2, 2), dtype=torch.uint8)
-    y = torch.randint(3, (70,), dtype=torch.uint8)
-    data = ImageData(x, y, torch.arange(70)[None], torch.zeros(1, 1, 1), torch.full((1, 1, 1), 100.0))
+    x = torch.randint(256, (1070, 1, 2, 2), dtype=torch.uint8)  # more than are measured at a time
+    y = torch.randint(3, (1070,), dtype=torch.uint8)
+    data = ImageData(x, y, torch.arange(1070)[None], torch.zeros(1, 1, 1), torch.full((1, 1, 1), 100.0))
     posterior = MeanField.around(torch.randn(1, layout.size), sigma=0.5)
     fit = Fit(layout, posterior, None, Categorical(), chunk=1)
     keep = torch.rand(1, layout.size) > 0.3
-    classified = Classified(fit, data, 4, [1], rows=32)
+    classified = Classified(fit, data, 4, [1])
     found = classified.measure(keep, sampled=True)
 
     def probabilities(weights):

@@ -1,5 +1,6 @@
 """Images as the training loop reads them: bytes on the device, made into batches there, without a loader."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -96,8 +97,9 @@ class ImageData:
         return self._read(self.rows.gather(1, positions[:, part]), drawn)
 
     def batches(self, size: int = 1000) -> Iterator[tuple[Tensor, Tensor]]:
-        """Every row as it is stored, some at a time."""
-        return (self._read(rows, None) for rows in self.rows.split(size, dim=1))
+        """Every row as it is stored, some at a time and about as many each time."""
+        parts = self.rows.tensor_split(math.ceil(self.size / size), dim=1)
+        return (self._read(rows, None) for rows in parts)
 
     def _read(self, rows: Tensor, drawn: Tensor | None) -> tuple[Tensor, Tensor]:
         which = rows.flatten()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from sbnn.pruning import Pruning, prune_masks
 from sbnn.report.rows import Rows
 from sbnn.run import Run
 from sbnn.schedule import Plan, Training
-from sbnn.streams import seed_of
+from sbnn.streams import seed_modules, seed_of
 
 AUGMENTATIONS = {"none": None, "crop_and_flip": Augmentation(padding=4, flip=True), "crop": Augmentation(padding=2)}
 CDF_STEPS = 200
@@ -112,6 +113,7 @@ def alone(cfg: DictConfig, **of: object) -> DictConfig:
 
 
 def trained(run: Run, job: Job, data: ImageData) -> Fit:
+    seed_modules(job.seed, torch.device("cpu"))  # what is set aside starts where its module puts it
     return fit(run, job.method, job.build(), data, job.cfg, [job.seed], job.label, job.start)
 
 
@@ -121,7 +123,7 @@ def measure(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: 
     Where batch norm keeps statistics they are taken anew for each of these networks, on training images; `stale_` are
     measurements without that. `finetuned_` are of a pruned network that was trained on.
     """
-    cfg, layout, mean = job.cfg, model.layout, model.posterior.mean
+    cfg, layout = job.cfg, model.layout
     plan = Plan(Training(**cfg.trainer), model.prior, train.size)
     columns = {"method": job.method, "recipe": job.recipe if job.method == "sBNN" else "ours", **job.of}
     columns |= {
@@ -133,8 +135,8 @@ def measure(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: 
     once, statistics = [{"replicate": 0}], train.at(train.rows[:, : cfg.predictive.statistics])
     classified = Classified(model, test, cfg.predictive.samples, [seed_of("test", job.seed)])
 
-    def restated(fit: Fit, weights: Tensor) -> dict[str, Tensor]:
-        return fit.layout.restated(weights, (x for x, _ in statistics.batches()), fit.beside)
+    def restated(weights: Tensor, beside: dict[str, Tensor] = model.beside) -> dict[str, Tensor]:
+        return layout.restated(weights, (x for x, _ in statistics.batches()), beside)
 
     def add(prefix: str, found: dict[str, Tensor], **more: object) -> None:
         for metric, values in found.items():
@@ -145,18 +147,20 @@ def measure(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: 
         masks = prune_masks(model, list(cfg.droprates), score, Pruning(**cfg.pruning))
         for droprate, keep in zip(cfg.droprates, masks, strict=True):
             where = {"score": score, "droprate": droprate}
-            add("", classified.measure(keep, restated(model, mean * keep), sampled=own), **where)
+            add("", classified.measure(keep, restated, sampled=own), **where)
             if not own:
                 continue
             if layout.norms:
-                add("stale_", classified.measure(keep, model.beside), **where)
+                add("stale_", classified.measure(keep), **where)
             for layer, share in zip(layout.modules, layout.per_module(keep), strict=True):
                 rows.add(once, "kept", share.sum(-1), layer=layer, layer_weights=share.shape[-1], **where, **columns)
             if droprate in cfg.finetune:
-                own_cfg, name = changed(cfg, "finetune"), f"{job.label}-finetune-{droprate}"
-                tuned = fit(run, "NN", layout.network, train, own_cfg, [job.seed], name, model, keep=keep)
-                again = Classified(tuned, test, 0, [])
-                add("finetuned_", again.measure(keep, restated(tuned, tuned.posterior.mean)), **where)
+                name = "-".join([job.label, "finetune", str(droprate), *(str(v) for v in cfg.pruning.values())])
+                retrained = fit(
+                    run, "NN", layout.network, train, changed(cfg, "finetune"), [job.seed], name, model, keep=keep
+                )
+                own_restated = partial(restated, beside=retrained.beside)
+                add("finetuned_", Classified(retrained, test, 0, []).measure(keep, own_restated), **where)
     if job.method == "sBNN":
         inclusion, _ = model.inclusion()[0].sort()
         for threshold in np.linspace(0, 1, CDF_STEPS + 1).round(4):

@@ -6,9 +6,11 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from sbnn.data.images import ImageData
+from sbnn.errors import ConfigError
 from sbnn.experiments import images
 from sbnn.experiments.images import Job, alone, check_plan, data_of, images_of, table_of
 from sbnn.experiments.recipes import changed, check_changes, recipes
+from sbnn.layout import Layout
 from sbnn.methods import as_fit
 from sbnn.networks import lenet_5, lenet_300_100
 from sbnn.pretrained import load_weights
@@ -19,7 +21,10 @@ NETWORKS = {"lenet_300_100": lenet_300_100, "lenet_5": lenet_5}
 
 def check(cfg: DictConfig) -> None:
     check_changes(cfg, "by_network", NETWORKS)
+    if list(cfg.vary.augmentation) != ["none"]:
+        raise ConfigError(f"vary.augmentation={list(cfg.vary.augmentation)} must be none in this experiment.")
     for name in cfg.vary.network:
+        Layout(NETWORKS[name](), cfg.network.leave_out)
         images.check(changed(cfg, name, "by_network"), check_plan)
         if cfg.pretrained is not None:
             load_weights(NETWORKS[name](), cfg.pretrained)

@@ -35,13 +35,13 @@ def check_recipes(cfg: DictConfig, also: Callable[[str, DictConfig], None]) -> N
     check_changes(cfg, "recipes", RECIPES)
     if cfg.recipe in OF_THE_PAPER and cfg.recipe not in cfg.recipes:
         raise ConfigError(f"recipe={cfg.recipe} asks for recipes.{cfg.recipe}, which is not there; use recipe=tuned.")
-    for method, recipe, own in [
-        *recipes(cfg),
-        *([("NN", "finetune", changed(cfg, "finetune"))] if cfg.finetune else []),
-    ]:
+    for method, recipe, own in recipes(cfg):
         try:
             config.check(own)
             also(method, own)
+            if own.finetune:
+                config.check(changed(own, "finetune"))
+                also("NN", changed(own, "finetune"))
         except ConfigError as error:
             raise ConfigError(f"recipes.{recipe}: {error}") from error
 

@@ -10,6 +10,7 @@ from sbnn.errors import ConfigError
 from sbnn.experiments import images
 from sbnn.experiments.images import Job, check_plan, data_of, images_of, measure, trained
 from sbnn.experiments.recipes import changed, recipes
+from sbnn.layout import Layout
 from sbnn.methods import as_fit
 from sbnn.networks import vgg_like
 from sbnn.pretrained import load_weights
@@ -23,8 +24,10 @@ def check(cfg: DictConfig) -> None:
         raise ConfigError(f"vary.augmentation={list(cfg.vary.augmentation)} must be one kind in this experiment.")
     if cfg.pretrained is None and "NN" not in cfg.rivals:
         raise ConfigError(f"rivals={list(cfg.rivals)} must name NN, which the others start from, or give pretrained=.")
+    network = vgg_like(cfg.network.width)
+    Layout(network, cfg.network.leave_out)
     if cfg.pretrained is not None:
-        load_weights(vgg_like(cfg.network.width), cfg.pretrained)
+        load_weights(network, cfg.pretrained)
 
 
 def run(cfg: DictConfig, run: Run) -> pd.DataFrame:

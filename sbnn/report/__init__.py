@@ -98,6 +98,7 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
         "resumed": cfg.resume,
         "device": f"{run.device.type} ({device})",
         "threads": torch.get_num_threads(),
+        "processes": run.world.size,
         "commit": run.commit,
         "python": platform.python_version(),
         "versions": {"sbnn": __version__} | {name: version(name) for name in packages},

@@ -69,28 +69,30 @@ def trade_off(rows: pd.DataFrame) -> Finding:
     return Finding(text, max(one.se, two.se), [two.error[0.0] > one.error[0.0], two.error[0.98] < one.error[0.98]])
 
 
-def vgg_curves(rows: pd.DataFrame, *droprates: float) -> list[Curve]:
-    """By the paper's prior and by ours."""
-    found = [Curve(of_vgg(rows), "vgg_like", recipe) for recipe in ("paper", "tuned")]
-    return [curve for curve in found if curve.has(*droprates)]
+def vgg(rows: pd.DataFrame, *droprates: float) -> dict[str, Curve]:
+    """By the paper's prior and by ours, where they ran."""
+    found = {recipe: Curve(of_vgg(rows), "vgg_like", recipe) for recipe in ("paper", *OURS)}
+    return {recipe: curve for recipe, curve in found.items() if curve.has(*droprates)}
 
 
 def vgg_full(rows: pd.DataFrame) -> Finding:
     """A narrower network says nothing of the paper's."""
-    run, width = vgg_curves(rows, 0.0), float(rows.width.max())
+    run, width = vgg(rows, 0.0), float(rows.width.max())
     if not run:
         return LEFT_OUT
-    text = "; ".join(f"{curve.name} {100 - curve.error[0.0]:.2f} %" for curve in run) + f", at width {width:g}"
-    return Finding(text, run[0].se, [run[0].error[0.0] <= 9.1] if width == FULL_WIDTH else [])
+    text = "; ".join(f"{curve.name} {100 - curve.error[0.0]:.2f} %" for curve in run.values()) + f", at width {width:g}"
+    holds = ["paper" in run and run["paper"].error[0.0] <= 9.1] if width == FULL_WIDTH else []
+    return Finding(text, max(curve.se for curve in run.values()), holds)
 
 
 def vgg_survives(rows: pd.DataFrame) -> Finding:
-    run = vgg_curves(rows, 0.0, 0.985)
+    run = vgg(rows, 0.0, 0.985)
     if not run:
         return LEFT_OUT
-    holds = [round(curve.error[0.985] - curve.error[0.0], 2) <= 0.5 for curve in run]
-    text = "; ".join(f"{curve.name} {curve.text(0.0, 0.985)}" for curve in run)
-    return Finding(f"{text}, at width {rows.width.max():g}", run[0].se, [holds[0], any(holds)])
+    good = [recipe for recipe, curve in run.items() if round(curve.error[0.985] - curve.error[0.0], 2) <= 0.5]
+    text = "; ".join(f"{curve.name} {curve.text(0.0, 0.985)}" for curve in run.values())
+    se = max(curve.se for curve in run.values())
+    return Finding(f"{text}, at width {rows.width.max():g}", se, ["paper" in good, bool(good)])
 
 
 def mean_error(rows: pd.DataFrame) -> float:

@@ -107,9 +107,9 @@ def pruning(rows: pd.DataFrame) -> pd.DataFrame:
     for droprate, cells in own.groupby("droprate"):
         removed = {"removed": f"{100 * droprate:g} %", "weights left": round(cells.weights.iloc[0] * (1 - droprate))}
         for _, cell in in_order(cells):
-            removed[f"{named(cell)}, {cell.score}"] = percent(cell)
+            removed[f"{named(cell)}{width_of(cell)}, {cell.score}"] = percent(cell)
         for _, cell in in_order(stale[stale.droprate == droprate]):
-            removed[f"{named(cell)}, {cell.score}, old statistics"] = percent(cell)
+            removed[f"{named(cell)}{width_of(cell)}, {cell.score}, old statistics"] = percent(cell)
         lines.append(removed)
     return pd.DataFrame(lines).fillna("")
 
