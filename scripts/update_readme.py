@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sbnn.report import claims, images, uci
+from sbnn.report import claims, compression, images, uci
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -14,6 +14,8 @@ def tables() -> dict[str, str]:
         "uci": uci.markdown(RESULTS / "uci_pruning" / "comparison.csv"),
         "mnist": images.markdown(RESULTS / "mnist_pruning" / "pruning.csv"),
         "cifar": images.markdown(RESULTS / "cifar_pruning" / "pruning.csv"),
+        "lenet": compression.markdown(RESULTS / "lenet_pruning" / "comparison.csv"),
+        "vgg": compression.markdown(RESULTS / "vgg_pruning" / "comparison.csv"),
         "claims": claims.markdown(RESULTS / "claims.csv"),
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sbnn.report import claims, images, uci
+from sbnn.report import claims, compression, images, uci
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -20,6 +20,8 @@ def test_tables_are_those_of_the_committed_results():
     assert uci.markdown(ROOT / "results" / "uci_pruning" / "comparison.csv") in README
     for name in ("mnist_pruning", "cifar_pruning"):
         assert images.markdown(ROOT / "results" / name / "pruning.csv") in README
+    for name in ("lenet_pruning", "vgg_pruning"):
+        assert compression.markdown(ROOT / "results" / name / "comparison.csv") in README
 
 
 def test_example_runs_and_prunes():

@@ -120,8 +120,14 @@ def closing(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(path: Path) -> str:
-    """The same for a page, from comparison.csv."""
-    return as_markdown(pd.read_csv(path, dtype=str, keep_default_na=False))
+    """The same for a page, from comparison.csv: a line for each method."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    retrained = table.kind.str.contains(", retrained")
+    where = (" @ " + table["sparsity %"]).where(table["sparsity %"] != "", " full")
+    cells = table["error %"].str.split(" ").str[0] + where
+    lines = table.assign(cell=cells, method=table.method + retrained.map({True: ", retrained", False: ""}))
+    lines = lines.groupby(["network", "method", "epochs"], sort=False).cell.agg(", ".join).reset_index()
+    return as_markdown(lines.rename(columns={"cell": "error %, at % of the weights pruned"}))
 
 
 def frontier(rows: pd.DataFrame) -> Figure:
