@@ -155,14 +155,18 @@ def measure(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: 
             for layer, share in zip(layout.modules, layout.per_module(keep), strict=True):
                 rows.add(once, "kept", share.sum(-1), layer=layer, layer_weights=share.shape[-1], **where, **columns)
             if droprate in cfg.finetune:
-                name = "-".join([job.label, "finetune", str(droprate), *(str(v) for v in cfg.pruning.values())])
-                retrained = fit(
-                    run, "NN", layout.network, train, changed(cfg, "finetune"), [job.seed], name, model, keep=keep
-                )
-                own_restated = partial(restated, beside=retrained.beside)
-                add("finetuned_", Classified(retrained, test, 0, []).measure(keep, own_restated), **where)
+                again = retrained(run, job, model, droprate, keep, train)
+                again_restated = partial(restated, beside=again.beside)
+                add("finetuned_", Classified(again, test, 0, []).measure(keep, again_restated), **where)
     if job.method == "sBNN":
         inclusion, _ = model.inclusion()[0].sort()
         for threshold in np.linspace(0, 1, CDF_STEPS + 1).round(4):
             below = torch.searchsorted(inclusion, float(threshold), right=False) / len(inclusion)
             rows.add(once, "inclusion_below", below[None], threshold=threshold, **columns)
+
+
+def retrained(run: Run, job: Job, model: Fit, droprate: float, keep: Tensor, data: ImageData) -> Fit:
+    """What pruning has left, trained on as a deterministic network; its checkpoint's name says how it was pruned."""
+    name = "-".join([job.label, "finetune", *(str(part) for part in (droprate, *job.cfg.pruning.values()))])
+    cfg = changed(job.cfg, "finetune")
+    return fit(run, "NN", model.layout.network, data, cfg, [job.seed], name, model, keep=keep)
