@@ -32,7 +32,7 @@ def test_unknown_experiment_is_one_sentence(tmp_path):
     assert answer.returncode == 2
     assert answer.stderr.count("\n") == 1
     assert (
-        "experiment=simulated_nonsense is unknown; choose one of cifar_pruning, mnist_pruning, simulated_correlation"
+        "experiment=simulated_nonsense is unknown; choose one of cifar_pruning, lenet_pruning, mnist_pruning"
         in answer.stderr
     )
 
