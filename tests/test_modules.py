@@ -103,7 +103,7 @@ def test_what_is_set_aside_is_trained_without_noise_or_prior():
 def test_a_pattern_that_matches_nothing_is_named():
     with pytest.raises(ConfigError, match=r"network\.leave_out=head\.\* matches none of the parameters 0\.weight"):
         Layout(convolutions(norm=False), ["head.*"])
-    with pytest.raises(ValueError, match="no parameters to put a posterior on"):
+    with pytest.raises(ConfigError, match="no parameters to put a posterior on"):
         Layout(nn.Sequential(nn.BatchNorm1d(3)))
 
 
