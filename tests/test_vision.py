@@ -475,6 +475,16 @@ def test_only_training_batches_are_augmented(data):
             augmented.batch(POSITIONS, missing)
 
 
+def test_all_rows_some_at_a_time(data):
+    augmented = replace(data, augmentation=Augmentation(2, True))
+    for whole, parts in zip(data.all(), zip(*augmented.batches(size=2), strict=True), strict=True):
+        assert torch.equal(torch.cat(parts, dim=1), whole)
+        assert max(part.shape[1] for part in parts) - min(part.shape[1] for part in parts) <= 1
+    again = [list(augmented.batches(Streams([1, 2, 3]), size=data.size)) for _ in range(2)]
+    assert torch.equal(again[0][0][0], again[1][0][0])
+    assert not torch.equal(again[0][0][0], data.all()[0])
+
+
 def test_images_keep_their_bytes_on_a_device(digits, offline, tmp_path):
     arrays, collection = digits
     put_raw(tmp_path, arrays)

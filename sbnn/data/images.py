@@ -96,10 +96,11 @@ class ImageData:
             drawn = torch.cat(draws, 1)  # (3, R B)
         return self._read(self.rows.gather(1, positions[:, part]), drawn)
 
-    def batches(self, size: int = 1000) -> Iterator[tuple[Tensor, Tensor]]:
-        """Every row as it is stored, some at a time and about as many each time."""
-        parts = self.rows.tensor_split(math.ceil(self.size / size), dim=1)
-        return (self._read(rows, None) for rows in parts)
+    def batches(self, streams: Streams | None = None, size: int = 1000) -> Iterator[tuple[Tensor, Tensor]]:
+        """All rows, some at a time and about as many each time, augmented where there are streams to do it by."""
+        positions = torch.arange(self.size, device=self.rows.device).expand(len(self), -1)
+        data = self if streams is not None else replace(self, augmentation=None)
+        return (data.batch(part, streams) for part in positions.tensor_split(math.ceil(self.size / size), dim=1))
 
     def _read(self, rows: Tensor, drawn: Tensor | None) -> tuple[Tensor, Tensor]:
         which = rows.flatten()

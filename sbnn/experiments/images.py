@@ -1,7 +1,7 @@
 """What the image experiments share: the data, how one network is trained on them, and what is measured of it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -22,7 +22,7 @@ from sbnn.pruning import Pruning, prune_masks
 from sbnn.report.rows import Rows
 from sbnn.run import Run
 from sbnn.schedule import Plan, Training
-from sbnn.streams import seed_modules, seed_of
+from sbnn.streams import Streams, seed_modules, seed_of
 
 AUGMENTATIONS = {"none": None, "crop_and_flip": Augmentation(padding=4, flip=True), "crop": Augmentation(padding=2)}
 CDF_STEPS = 200
@@ -120,8 +120,8 @@ def trained(run: Run, job: Job, data: ImageData) -> Fit:
 def measure(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: ImageData) -> None:
     """A network as it is pruned ever more, under every score it has; by its own, also what each layer keeps.
 
-    Where batch norm keeps statistics they are taken anew for each of these networks, on training images; `stale_` are
-    measurements without that. `finetuned_` are of a pruned network that was trained on.
+    Where batch norm keeps statistics they are taken anew for each of these networks, on training images augmented as
+    they were; `stale_` are measurements without that. `finetuned_` are of a pruned network that was trained on.
     """
     cfg, layout = job.cfg, model.layout
     plan = Plan(Training(**cfg.trainer), model.prior, train.size)
@@ -132,11 +132,12 @@ def measure(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: 
         "measured": test.size,
         "weights": layout.size,
     }
-    once, statistics = [{"replicate": 0}], train.at(train.rows[:, : cfg.predictive.statistics])
+    once, statistics = [{"replicate": 0}], replace(train, rows=train.rows[:, : cfg.predictive.statistics])
     classified = Classified(model, test, cfg.predictive.samples, [seed_of("test", job.seed)])
 
     def restated(weights: Tensor, beside: dict[str, Tensor] = model.beside) -> dict[str, Tensor]:
-        return layout.restated(weights, (x for x, _ in statistics.batches()), beside)
+        streams = Streams([seed_of("statistics", job.seed)], run.device)  # the same images every time
+        return layout.restated(weights, (x for x, _ in statistics.batches(streams)), beside)
 
     def add(prefix: str, found: dict[str, Tensor], **more: object) -> None:
         for metric, values in found.items():
