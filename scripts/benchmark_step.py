@@ -33,7 +33,7 @@ from sbnn.schedule import Training
 from sbnn.streams import Streams
 from sbnn.train import train
 
-PLAIN, NO_MOMENTUM, OURS = "nn.Linear + SGD", "nn.Linear + SGD, no momentum", "sBNN"
+PLAIN, NO_MOMENTUM, OURS = "plain + SGD", "plain + SGD, no momentum", "sBNN"
 MOMENTUM, LR = 0.9, 1e-3
 MEGABYTE = 1e6
 
