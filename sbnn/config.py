@@ -110,8 +110,11 @@ ABSENT = object()
 
 
 def by_budget(table: DictConfig, *, _root_: DictConfig) -> object:
-    """`${by_budget:{smoke:2,laptop:60,paper:300}}`: the three sizes of a number, side by side in the yaml."""
-    value = table[_root_.budget]
+    """`${by_budget:{smoke:2,laptop:60,paper:300}}`: the sizes of a number, side by side in the yaml.
+
+    `overnight` is named only where it differs from `laptop`.
+    """
+    value = table[_root_.budget if _root_.budget in table else "laptop"]
     return OmegaConf.create(value) if isinstance(value, list) else value
 
 

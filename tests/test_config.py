@@ -92,7 +92,7 @@ def test_no_experiment(configured, tmp_path):
         execute(configured(), tmp_path / "out")
 
 
-@pytest.mark.parametrize("budget", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("budget", ["smoke", "laptop", "overnight", "paper"])
 @pytest.mark.parametrize("experiment", experiments())
 def test_every_experiment_composes_at_every_budget(configured, experiment, budget):
     cfg = configured(f"experiment={experiment}", f"budget={budget}")
