@@ -22,7 +22,7 @@ EXPECTED = {
         "claims": 3,
     },
     "simulated_selection": {
-        "tables": ["accuracy", "errors", "detected_share"],
+        "tables": ["accuracy", "errors", "detected_share", "paired"],
         "figures": ["by_D", "by_alpha", "by_active_share", "cross_validation", "errors_cv"],
         "own": ["D", "alpha", "active_share"],
         "claims": 7,
@@ -34,7 +34,7 @@ EXPECTED = {
         "claims": 3,
     },
     "uci_pruning": {
-        "tables": ["datasets", "rmse_by_droprate", "comparison", "calibration", "prunable"],
+        "tables": ["datasets", "rmse_by_droprate", "comparison", "calibration", "prunable", "paired"],
         "figures": ["rmse_by_droprate"],
         "own": ["hidden", "source"],
         "claims": 4,
@@ -144,7 +144,7 @@ def test_smoke(configured, tmp_path, name, has_images):
     assert facts["budget"] == "smoke"
     assert "by_budget" not in (folder / "config.yaml").read_text()
 
-    claims = pd.read_csv(tmp_path / "claims.csv")
+    claims = pd.read_csv(folder / "claims.csv")
     assert list(claims.columns) == CLAIM_COLUMNS
     assert len(claims) == expected["claims"]
     assert set(claims[claims.verdict == "not run"]["id"]) == expected.get("unjudged", set())
@@ -180,7 +180,11 @@ def test_report_redraws_the_same_from_rows(configured, tmp_path):
 def test_experiments_share_one_table_of_claims(configured, tmp_path):
     for name in ("simulated_pruning", "simulated_relevance", "simulated_pruning"):
         execute(configured(f"experiment={name}", "budget=smoke"), tmp_path / name)
-    assert list(pd.read_csv(tmp_path / "claims.csv")["id"]) == ["1a", "1b", "4a", "4b", "4c"]
+    claims = pd.read_csv(tmp_path / "claims.csv")
+    assert list(claims["id"]) == sorted(claims["id"])
+    judged = claims[claims["budget"].notna()]
+    assert list(judged["id"]) == ["1a", "1b", "4a", "4b", "4c"]
+    assert set(claims.drop(judged.index)["verdict"]) == {"not run"}
 
 
 @pytest.mark.parametrize("override", ["chunk=3", "chunk=1000"])
@@ -204,7 +208,7 @@ def test_chunks_change_no_number(configured, tmp_path, override):
 )
 def test_a_run_that_leaves_things_out_is_reported_all_the_same(configured, tmp_path, name, overrides, verdicts):
     execute(configured(f"experiment={name}", "budget=smoke", *overrides), tmp_path / name)
-    assert set(pd.read_csv(tmp_path / "claims.csv")["verdict"]) <= verdicts
+    assert set(pd.read_csv(tmp_path / name / "claims.csv")["verdict"]) <= verdicts
     assert list((tmp_path / name).glob("*.png"))
 
 

@@ -116,7 +116,7 @@ def test_recipe(configured, tmp_path, recipe, kept):
     rows = pd.read_csv(tmp_path / "out" / "rows.csv")
     assert set(rows[rows.method == "sBNN"].recipe) == kept
     assert set(rows[rows.method == "NN_Dr"].recipe) == {"ours"}
-    claims = pd.read_csv(tmp_path / "claims.csv").set_index("id")
+    claims = pd.read_csv(tmp_path / "out" / "claims.csv").set_index("id")
     assert (claims["verdict"] == "not run").tolist() == ([True] * 4 if recipe == "tuned" else [False] * 3 + [True])
 
 

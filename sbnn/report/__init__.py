@@ -22,10 +22,11 @@ from sbnn.report import (
     claims_uci,
     compression,
     images,
+    page,
     simulated,
     uci,
 )
-from sbnn.report.rows import read_rows
+from sbnn.report.rows import read_rows, write_text
 from sbnn.report.style import save
 from sbnn.run import Run
 
@@ -122,7 +123,7 @@ def _fresh(folder: Path) -> Path:
 
 
 def _finish(fresh: Path, folder: Path, judged: bool) -> float:
-    """Draw into the fresh folder, put it in the old one's place, then update the claims beside it."""
+    """Draw into the fresh folder, put it in the old one's place, then write anew what stands beside it."""
     rows, facts = read_rows(fresh / "rows.csv"), json.loads((fresh / "run.json").read_text())
     # Settings are chosen on validation data, claims are judged on test data.
     judged = judged and facts.get("measured_on", "test") == "test"
@@ -132,6 +133,8 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
     for name, figure in figures.items():
         save(figure, fresh / f"{name}.png")
     verdicts = claims.judge(facts["experiment"], JUDGES, rows, facts["budget"])
+    if judged:
+        verdicts.to_csv(fresh / "claims.csv", index=False)
 
     old = folder.with_name(f".{folder.name}.old")
     shutil.rmtree(old, ignore_errors=True)
@@ -140,7 +143,7 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
     os.replace(fresh, folder)
     shutil.rmtree(old, ignore_errors=True)
     if judged:
-        claims.update(folder.parent / "claims.csv", verdicts)
+        gather(folder.parent)
     print(f"\n{folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
     if judged:
         print(verdicts[["id", "claim", "paper", "ours", "verdict"]].to_string(index=False))
@@ -149,6 +152,12 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
     if facts["experiment"] in CLOSING:
         print(f"\n{CLOSING[facts['experiment']](rows).to_string(index=False)}")
     return headline(rows, facts["experiment"])
+
+
+def gather(results: Path) -> None:
+    """What all experiments in a folder say together: the table of claims and the page."""
+    write_text(results / "claims.csv", claims.scoreboard(results).to_csv(index=False))
+    page.write(results)
 
 
 def headline(rows: pd.DataFrame, experiment: str) -> float:

@@ -1,18 +1,16 @@
 """What a claim is, how it is judged from rows, and the table of verdicts."""
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from sbnn.report.rows import write_text
-
 # What the paper claims, and the criterion each claim is held to. The criteria were fixed before the runs, but for
 # those of 2c (raw y, by 2 s.e.) and 4a-c (size on both sides, order by 2 s.e.), made stricter after a first one.
 PAPER = pd.read_csv(Path(__file__).with_name("paper_claims.csv"))
 
+COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
 REPRODUCED, PARTLY, NOT, NOT_RUN = "reproduced", "partly", "not reproduced", "not run"
 
 
@@ -49,24 +47,13 @@ def judge(
     verdicts["se"] = ["" if f.se is None else f"{f.se:.2g}" for f in found]
     verdicts["verdict"] = [f.verdict for f in found]
     verdicts["budget"] = budget
-    return verdicts[["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]]
+    return verdicts[COLUMNS]
 
 
-def update(path: Path, verdicts: pd.DataFrame) -> None:
-    """Put an experiment's verdicts in the place of its earlier ones."""
-    if path.exists():
-        known = pd.read_csv(path, dtype=str, keep_default_na=False)
-        verdicts = pd.concat([known[~known["experiment"].isin(verdicts["experiment"])], verdicts])
-    text = io.StringIO()
-    verdicts.sort_values("id", kind="stable").to_csv(text, index=False)
-    write_text(path, text.getvalue())
-
-
-def markdown(path: Path) -> str:
-    """The table of verdicts for a page."""
-    verdicts = pd.read_csv(path, dtype=str, keep_default_na=False)
-    lines = ["| | claim | paper | ours | verdict |", "|---|---|---|---|---|"]
-    for v in verdicts.itertuples():
-        ours = f"{v.ours} (s.e. {v.se})" if v.se else v.ours
-        lines.append(f"| {v.id} | {v.claim} | {v.paper} | {ours} | {v.verdict} |")
-    return "\n".join(lines)
+def scoreboard(results: Path) -> pd.DataFrame:
+    """Every claim of the paper, as text: judged by the experiments in a folder, or not run."""
+    found = [results / name / "claims.csv" for name in PAPER["experiment"].unique()]
+    judged = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in found if path.exists()]
+    known = pd.concat(judged) if judged else pd.DataFrame(columns=COLUMNS)
+    rest = PAPER[~PAPER["id"].isin(known["id"])].assign(ours="", se="", verdict=NOT_RUN, budget="")
+    return pd.concat([known, rest[COLUMNS]]).sort_values("id", kind="stable").reset_index(drop=True)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sbnn.report import images
-from sbnn.report.images import NAMES, OWN_SCORE, curves, in_order, named
+from sbnn.report.images import NAMES, OWN_SCORE, curves, in_order, named, percent
 from sbnn.report.rows import as_markdown
 from sbnn.report.style import LOOKS, line, look, panels, plain_ticks
 
@@ -48,10 +48,6 @@ def own_scores(found: pd.DataFrame) -> pd.DataFrame:
     order = {name: place for place, name in enumerate(NAMES)}
     place = [order[pair] for pair in zip(found.method, found.recipe, strict=True)]
     return found.assign(place=place).sort_values(["place", "droprate"], kind="stable")
-
-
-def percent(found: pd.Series) -> str:
-    return f"{100 * found['mean']:.2f} ± {100 * found.se:.2f}"
 
 
 def width_of(row: pd.Series) -> str:

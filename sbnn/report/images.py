@@ -53,6 +53,10 @@ def named(row: pd.Series) -> str:
     return f"{NAMES[row.method, row.recipe]}{treatment} ({row.epochs} epochs)"
 
 
+def percent(found: pd.Series) -> str:
+    return f"{100 * found['mean']:.2f} ± {100 * found.se:.2f}"
+
+
 def mnist(rows: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, Figure]]:
     tables = {"error_rates": error_rates(rows), "pruning": pruning(rows), "calibration": calibration(rows)}
     return tables, {"pruning": figure(rows), "inclusion_cdf": inclusion_cdf(rows)}
@@ -71,7 +75,7 @@ def error_rates(rows: pd.DataFrame) -> pd.DataFrame:
         paper = published(rows, "sBNN", width)
         cells = {"units": width, "weights": own.weights.iloc[0]}
         cells["sBNN (paper, 300 epochs)"] = "" if paper.empty else f"{paper.error.iloc[0]:.2f}"
-        lines.append(cells | {named(row): f"{100 * row['mean']:.2f} ± {100 * row.se:.2f}" for _, row in own.iterrows()})
+        lines.append(cells | {named(row): percent(row) for _, row in own.iterrows()})
     return pd.DataFrame(lines).fillna("")
 
 
@@ -85,7 +89,7 @@ def pruning(rows: pd.DataFrame) -> pd.DataFrame:
             paper = published(rows, method, own.width.iloc[0])
             paper = paper[paper.droprate == droprate]
             removed[f"{method} (paper)"] = "" if paper.empty else f"{paper.error.iloc[0]:.2f}"
-        lines.append(removed | {f"{named(c)}, {c.score}": f"{100 * c['mean']:.2f}" for _, c in in_order(cells)})
+        lines.append(removed | {f"{named(c)}, {c.score}": percent(c) for _, c in in_order(cells)})
     return pd.DataFrame(lines).fillna("")
 
 

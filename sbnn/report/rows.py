@@ -1,9 +1,11 @@
 """The result contract: tidy, long rows with the same leading columns in every experiment."""
 
+import math
 import os
 from pathlib import Path
 
 import pandas as pd
+from scipy import stats
 from torch import Tensor
 
 from sbnn.errors import SbnnError
@@ -58,6 +60,21 @@ def mean_and_error(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Mean, standard error and number of replicates of `value`, per group."""
     groups = rows.groupby(by, sort=True, dropna=False)["value"]
     return groups.agg(mean="mean", se="sem", replicates="size").reset_index()
+
+
+def paired(ours: pd.Series, other: pd.Series) -> str:
+    """Mean difference ± standard error of what was measured on the same data sets, and if it is beyond noise.
+
+    `lower` and `higher` go by Student's two-sided 95 % bound; both series are indexed by data set.
+    """
+    difference = (ours - other).dropna()
+    if len(difference) < 2:
+        return ""
+    mean, se = difference.mean(), difference.sem()
+    digits = 2 if se == 0 else max(0, 1 - math.floor(math.log10(se)))
+    beyond = abs(mean) > stats.t.ppf(0.975, len(difference) - 1) * se
+    word = "" if not beyond else ", lower" if mean < 0 else ", higher"
+    return f"{mean:.{digits}f} ± {se:.{digits}f}{word}"
 
 
 def as_markdown(table: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sbnn.report.rows import mean_and_error
+from sbnn.report.rows import mean_and_error, paired
 from sbnn.report.style import COLOURS, DASHES, line, panels
 
 Drawn = tuple[dict[str, pd.DataFrame], dict[str, Figure]]
@@ -90,6 +90,7 @@ def selection(rows: pd.DataFrame) -> Drawn:
         "accuracy": mean_and_error(rows[rows.metric == "accuracy"], [*settings, "method"]),
         "errors": mean_and_error(measured, [*settings, "method", "metric"]),
         "detected_share": wide(shares[shares.metric.str.endswith("_share")], ["active_share"], "metric"),
+        "paired": paired_errors(shares),
     }
     figures = {}
     for key in settings:
@@ -111,6 +112,18 @@ def selection(rows: pd.DataFrame) -> Drawn:
     figures["errors_cv"], (left, right) = panels(2)
     _errors(left, right, shares, "active_share", [*RIVALS, "BNN_VS_CV"])
     return tables, figures
+
+
+def paired_errors(rows: pd.DataFrame) -> pd.DataFrame:
+    """Test error of both selected networks less that of every rival, on the same data sets, by active share."""
+    lines = []
+    for share, own in rows[rows.metric == "test_mse"].groupby("active_share"):
+        errors = own.pivot_table(index="replicate", columns="method", values="value")
+        line = {"active_share": share, "datasets": len(errors)}
+        for method in ("BNN_VS", "BNN_VS_CV"):
+            line |= {f"{method} − {r}": paired(errors[method], errors[r]) for r in RIVALS if r in errors}
+        lines.append(line)
+    return pd.DataFrame(lines)
 
 
 def along(rows: pd.DataFrame, key: str) -> pd.DataFrame:

@@ -8,7 +8,8 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from sbnn.data.uci import DATASETS
-from sbnn.report.rows import as_markdown, largest_droprate, mean_and_error
+from sbnn.methods import SCORES
+from sbnn.report.rows import as_markdown, largest_droprate, mean_and_error, paired
 from sbnn.report.style import DASHES, line, panels, plain_ticks
 
 # The paper's two tables, and the dropout authors' own re-run of 2018. `spread` is as published: the standard error, but
@@ -67,6 +68,7 @@ def pruning(rows: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], dict[str, Figu
         "datasets": datasets(rows),
         "calibration": calibration(rows),
         "prunable": prunable(curves),
+        "paired": paired_differences(rows),
     }
     return tables, {"rmse_by_droprate": figure(rows, curves)}
 
@@ -183,6 +185,27 @@ def prunable(curves: pd.DataFrame) -> pd.DataFrame:
     lines = curves.pivot_table(index=index, columns="droprate", values="mean", observed=True)
     found = largest_droprate(lines).rename("prunable").reset_index()
     return found.pivot_table(index=index[:-1], columns="score", values="prunable", observed=True).reset_index()
+
+
+def paired_differences(rows: pd.DataFrame) -> pd.DataFrame:
+    """RMSE of the tuned sBNN less that of each rival, and of itself with half of the weights gone less the full one's."""
+    rmse = rows[rows.metric == "rmse"].set_index("replicate")
+
+    def of(dataset: str, hidden: int, method: str, recipe: str, score: str, droprate: float = 0.0) -> pd.Series:
+        wanted = [dataset, hidden, method, recipe, score, droprate]
+        return rmse[(rmse[CURVE] == wanted).all(axis=1)]["value"]
+
+    lines = []
+    for name, hidden in (network for network in networks(rows) if network[1]):
+        tuned = of(name, hidden, "sBNN", "tuned", "inclusion")
+        line = {"dataset": name, "hidden": hidden, "splits": rmse[rmse.dataset == name].index.nunique()}
+        for (method, recipe), label in NAMES.items():
+            if (method, recipe) != ("sBNN", "tuned"):
+                score = SCORES[method][0]
+                line[f"tuned − {label}"] = paired(tuned, of(name, hidden, method, recipe, score))
+        line["tuned at 50 % (snr) − full"] = paired(of(name, hidden, "sBNN", "tuned", "snr", 0.5), tuned)
+        lines.append(line)
+    return pd.DataFrame(lines)
 
 
 def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:

@@ -1,0 +1,113 @@
+"""What stands on the page: the scoreboard, then every experiment with its tables beside the paper's, and the errata."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+from omegaconf import OmegaConf
+
+from sbnn.report import claims
+from sbnn.report.page import curves
+from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
+from sbnn.report.rows import read_rows
+
+WORDS = OmegaConf.to_container(OmegaConf.load(Path(__file__).with_name("words.yaml")))
+
+
+def page(results: Path) -> list[Block]:
+    """From a folder of results; an experiment that was not run is named as such."""
+    chapters = [block for name in WORDS["experiments"] for block in experiment(results, name)]
+    return [*scoreboard(results), *chapters, *errata()]
+
+
+def scoreboard(results: Path) -> Iterator[Block]:
+    verdicts = claims.scoreboard(results)
+    count = Counter(verdicts["verdict"])
+    yield Heading(1, WORDS["title"])
+    yield Text(WORDS["about"])
+    yield Text(WORDS["uncertainty"])
+    yield Heading(2, "Scoreboard")
+    kinds = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.NOT_RUN)
+    yield Text(f"Of {len(verdicts)} claims: " + ", ".join(f"{count[kind]} {kind}" for kind in kinds) + ".")
+    ours = [f"{v.ours} (s.e. {v.se})" if v.se else v.ours for v in verdicts.itertuples()]
+    shown = verdicts.assign(ours=ours).rename(columns={"id": ""})
+    yield Table(shown[["", "claim", "paper", "ours", "criterion", "verdict", "budget"]])
+
+
+def experiment(results: Path, name: str) -> Iterator[Block]:
+    words, folder = WORDS["experiments"][name], results / name
+    yield Heading(2, words["title"])
+    yield Text(words["about"])
+    if not (folder / "run.json").exists():
+        yield Text("Not run.")
+        yield Command(f"sbnn-run experiment={name}")
+        return
+    facts = json.loads((folder / "run.json").read_text())
+    yield Command(facts.get("command", f"sbnn-run experiment={name} budget={facts['budget']}"))
+    yield Text(circumstances(facts))
+    for file, caption in words["tables"].items():
+        if (folder / f"{file}.csv").exists():
+            table = pd.read_csv(folder / f"{file}.csv", dtype=str, keep_default_na=False)
+            yield Table(marked(table), caption, f"{name}/{file}.csv")
+    if (drawn := curves.plot(name, read_rows(folder / "rows.csv"))) is not None:
+        yield Plot(drawn)
+    for file, caption in words["figures"].items():
+        if (folder / f"{file}.png").exists():
+            yield Picture(f"{name}/{file}.png", caption)
+    yield Heading(3, "Where this departs from the paper")
+    yield Bullets(words["deviations"])
+
+
+def circumstances(facts: dict) -> str:
+    """When a run was resumed, its time is the last part's."""
+    minutes = facts["seconds"] / 60
+    time = f"{minutes:.0f} minutes" if minutes >= 2 else f"{facts['seconds']:.0f} seconds"
+    threads = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
+    resumed = ", after being resumed" if facts["resumed"] else ""
+    return (
+        f"Took {time}{resumed} on {facts['device']}, {threads}; budget `{facts['budget']}`, seed {facts['seed']}, "
+        f"commit `{facts['commit']}`, torch {facts['versions']['torch']}."
+    )
+
+
+def errata() -> Iterator[Block]:
+    yield Heading(2, "Errata of the paper")
+    yield Text("Where the paper contradicts itself or its equations, the suite follows the last column.")
+    yield Table(pd.DataFrame(WORDS["errata"], columns=["where", "printed", "meant"]))
+
+
+def marked(table: pd.DataFrame) -> pd.DataFrame:
+    """▼ or ▲ at our numbers that differ from the paper's in the same line by more than two standard errors.
+
+    A column belongs to the longest `X (paper)` whose X it starts with: sBNN-50 tuned to sBNN-50 (paper).
+    """
+    papers = sorted((c.removesuffix(" (paper)") for c in table if c.endswith(" (paper)")), key=len, reverse=True)
+    table = table.copy()
+    for column in table.columns:
+        method = next((m for m in papers if column.startswith(m)), None)
+        if method is None or column == f"{method} (paper)":
+            continue
+        pairs = zip(table[column], table[f"{method} (paper)"], strict=True)
+        table[column] = [own + sign(own, paper) for own, paper in pairs]
+    return table
+
+
+def sign(own: str, paper: str) -> str:
+    mine, theirs = number(own), number(paper)
+    if mine is None or theirs is None or mine[1] == 0:
+        return ""
+    difference = mine[0] - theirs[0]
+    half_a_digit = 0.5 * 10 ** -len(paper.split(" ")[0].partition(".")[2])  # what the paper's rounding hides
+    if abs(difference) <= 2 * math.hypot(mine[1], theirs[1]) + half_a_digit:
+        return ""
+    return " ▼" if difference < 0 else " ▲"
+
+
+def number(cell: str) -> tuple[float, float] | None:
+    """Value and standard error (0 where none is given) of a cell."""
+    found = re.fullmatch(r"(-?[\d.]+)(?: ± ([\d.]+))?", cell)
+    return (float(found[1]), float(found[2] or 0)) if found else None
