@@ -188,7 +188,7 @@ def prunable(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def paired_differences(rows: pd.DataFrame) -> pd.DataFrame:
-    """RMSE of the tuned sBNN less that of each rival, and of itself with half of the weights gone less the full one's."""
+    """RMSE of the tuned sBNN less each rival's, and of itself with half of its weights less that of all of them."""
     rmse = rows[rows.metric == "rmse"].set_index("replicate")
 
     def of(dataset: str, hidden: int, method: str, recipe: str, score: str, droprate: float = 0.0) -> pd.Series:

@@ -1,4 +1,4 @@
-"""What a page is made of, however it is rendered. In texts, `code`, *stress* and [name](link) are marked as in Markdown."""
+"""What a page is made of, however it is rendered. Texts mark `code`, *stress* and [name](link) as Markdown does."""
 
 from dataclasses import dataclass
 
