@@ -13,14 +13,15 @@ from omegaconf import DictConfig, OmegaConf
 from tqdm import tqdm
 
 from sbnn.checkpoint import Checkpoint
+from sbnn.done import code_hash
 from sbnn.errors import ConfigError
 from sbnn.parallel import World, on_this_machine
 
 # What may change between a run and its resumption without changing how a network is trained: what is measured of it,
 # and which others are trained beside it (a recipe's changes are already in its own configuration).
 BESIDE_THE_POINT = (
-    "resume", "progress", "checkpoint_seconds", "results_dir", "droprates", "pruning", "predictive", "recipe",
-    "recipes", "rivals", "finetune", "by_network", "budget", "force",
+    "resume", "force", "budget", "progress", "checkpoint_seconds", "results_dir", "droprates", "pruning", "predictive",
+    "recipe", "recipes", "rivals", "finetune", "by_network",
 )  # fmt: skip
 
 
@@ -34,6 +35,7 @@ class Run:
     every: float = 60.0
     output: Path | None = None  # the folder that the results replace
     commit: str = "unknown"
+    code: str = "unknown"  # of the files themselves, see sbnn.done
     world: World = World()  # noqa: RUF009
 
     @classmethod
@@ -59,6 +61,7 @@ class Run:
             output=output,
             every=cfg.checkpoint_seconds,
             commit=code_commit(),
+            code=code_hash(),
             world=world,
         )
 

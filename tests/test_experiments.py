@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sbnn.cli import execute
+from sbnn.done import finished
 from sbnn.errors import SbnnError
 from sbnn.report import publish, republish
 from sbnn.report.rows import COLUMNS
@@ -125,6 +126,7 @@ def test_smoke(configured, tmp_path, name, has_images):
     expected, folder = EXPECTED[name], tmp_path / name
     headline = execute(configured(f"experiment={name}", "budget=smoke"), folder)
     assert np.isfinite(headline)
+    assert finished(folder, configured(f"experiment={name}", "budget=smoke"))
 
     rows = pd.read_csv(folder / "rows.csv")
     assert list(rows.columns) == [*COLUMNS, *expected["own"]]

@@ -13,6 +13,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn import __version__
+from sbnn.done import config_hash
 from sbnn.errors import SbnnError
 from sbnn.report import (
     claims,
@@ -101,6 +102,8 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
         "threads": torch.get_num_threads(),
         "processes": run.world.size,
         "commit": run.commit,
+        "code": run.code,
+        "config": config_hash(cfg),
         "python": platform.python_version(),
         "versions": {"sbnn": __version__} | {name: version(name) for name in packages},
     }

@@ -1,0 +1,46 @@
+"""Is there anything left to do? A folder is finished if this configuration filled it by this code."""
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from sbnn.config import PACKAGE
+
+# What decides where, how fast and how visibly a run goes, but not its results.
+CHANGES_NO_RESULT = ("results_dir", "progress", "resume", "force", "checkpoint_seconds", "threads", "device")
+# What trains nothing: the commands, what is made of the rows afterwards, and the yaml (the configuration is compared).
+CHANGES_NO_ROW = ("report", "conf", "cli.py", "done.py", "search.py", "sweep.py")
+
+
+def finished(output: Path, cfg: DictConfig) -> bool:
+    """Whether the folder holds the results that running this configuration now would put there; never by force."""
+    try:
+        facts = json.loads((output / "run.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return not cfg.force and (facts.get("config"), facts.get("code")) == (config_hash(cfg), code_hash())
+
+
+def config_hash(cfg: DictConfig) -> str:
+    """Every value that can change a result, and the weights in the file that `pretrained` names."""
+    ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
+    plain = OmegaConf.to_container(ours, resolve=True)
+    kept = {key: value for key, value in plain.items() if key not in CHANGES_NO_RESULT}
+    kept["data"].pop("dir", None)
+    if cfg.pretrained is not None and Path(cfg.pretrained).is_file():
+        kept["pretrained"] = hashlib.sha256(Path(cfg.pretrained).read_bytes()).hexdigest()
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@cache
+def code_hash() -> str:
+    """The package's own files, whether in a git checkout, with changes in it, or installed from a wheel."""
+    found = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*")):
+        name = path.relative_to(PACKAGE)
+        if path.is_file() and name.parts[0] not in CHANGES_NO_ROW and "__pycache__" not in name.parts:
+            found.update(f"{name.as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()[:16]

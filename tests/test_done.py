@@ -1,0 +1,60 @@
+"""When a run counts as finished: the same configuration by the same code, wherever and however fast it ran."""
+
+import json
+import shutil
+
+import pytest
+
+from sbnn import done
+from sbnn.cli import execute
+from sbnn.config import PACKAGE
+from sbnn.done import code_hash, config_hash, finished
+
+SMOKE = ("experiment=simulated_relevance", "budget=smoke")
+
+
+def test_a_run_is_finished_until_something_that_matters_changes(configured, tmp_path):
+    folder = tmp_path / "out"
+    assert not finished(folder, configured(*SMOKE))
+    execute(configured(*SMOKE), folder, judged=False)
+    assert finished(folder, configured(*SMOKE))
+    assert finished(folder, configured(*SMOKE, "results_dir=elsewhere", "threads=2", "progress=true", "resume=true"))
+    assert not finished(folder, configured(*SMOKE, "force=true"))
+    for override in ("seed=1", "prior.pi=0.4", "trainer.epochs=4", "droprates=[0,0.5]", "chunk=7"):
+        assert not finished(folder, configured(*SMOKE, override)), override
+
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(facts | {"code": "of yesterday"}))
+    assert not finished(folder, configured(*SMOKE))
+    (folder / "run.json").write_text("{cut of")
+    assert not finished(folder, configured(*SMOKE))
+
+
+def test_results_from_before_there_were_hashes_are_not_finished(configured, tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps({"experiment": "simulated_relevance", "commit": "0d59f8e863ff"}))
+    assert not finished(tmp_path, configured(*SMOKE))
+
+
+def test_where_the_data_lie_does_not_matter_but_pretrained_weights_do(configured, tmp_path):
+    lenet, weights = ("experiment=lenet_pruning", "budget=smoke"), tmp_path / "weights.pt"
+    assert config_hash(configured(*lenet)) == config_hash(configured(*lenet, f"data.dir={tmp_path}"))
+    hashes = set()
+    for content in (b"one", b"two"):
+        weights.write_bytes(content)
+        hashes.add(config_hash(configured(*lenet, f"pretrained={weights}")))
+    assert len(hashes | {config_hash(configured(*lenet))}) == 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "matters"),
+    [("train.py", True), ("data/uci.csv", True), ("experiments/images.py", True), ("report/style.py", False),
+     ("cli.py", False), ("__pycache__/train.cpython-311.pyc", False)],
+)  # fmt: skip
+def test_code_that_trains_nothing_does_not_matter(tmp_path, monkeypatch, changed, matters):
+    monkeypatch.setattr(done, "PACKAGE", tmp_path / "sbnn")
+    shutil.copytree(PACKAGE, tmp_path / "sbnn", ignore=shutil.ignore_patterns("__pycache__"))
+    before = code_hash.__wrapped__()
+    (tmp_path / "sbnn" / changed).parent.mkdir(exist_ok=True)
+    with (tmp_path / "sbnn" / changed).open("a") as file:
+        file.write("\n# a change\n")
+    assert (code_hash.__wrapped__() != before) == matters
