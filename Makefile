@@ -4,13 +4,12 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXPERIMENT ?= uci_pruning
-EXPERIMENTS = $(basename $(notdir $(wildcard conf/experiment/*.yaml)))
 # Without a word from the user: the paper's sizes where CUDA is there, else minutes on a laptop.
 BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is_available() else 'laptop')" 2>/dev/null || echo laptop)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint reproduce reproduce-all readme benchmark benchmark-peers clean
+.PHONY: help setup test lint reproduce reproduce-all report readme benchmark benchmark-peers clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,14 +29,14 @@ lint: setup  ## check style and formatting
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-reproduce: setup  ## run one experiment: make reproduce EXPERIMENT=uci_pruning [BUDGET=smoke|laptop|paper]
+reproduce: setup  ## run one experiment: make reproduce EXPERIMENT=uci_pruning [BUDGET=smoke|laptop|overnight|paper]
 	$(BIN)/sbnn-run experiment=$(EXPERIMENT) budget=$(BUDGET) $(ARGS)
 
-reproduce-all: setup  ## run every experiment, with tables and figures
-	@for experiment in $(EXPERIMENTS); do \
-	  echo "== $$experiment ($(BUDGET))"; \
-	  $(BIN)/sbnn-run experiment=$$experiment budget=$(BUDGET) $(ARGS) || exit 1; \
-	done
+reproduce-all: setup  ## run every experiment that is not done yet, and write the page of them all [BUDGET=...] [FORCE=1]
+	$(BIN)/sbnn-reproduce budget=$(BUDGET) $(if $(FORCE),force=true) $(ARGS)
+
+report: setup  ## draw all tables, figures and the page anew from results/, no training
+	$(BIN)/sbnn-report
 
 readme: setup  ## write README's tables anew from results/
 	$(BIN)/python scripts/update_readme.py

@@ -1,4 +1,4 @@
-"""The two commands: `sbnn-run` trains an experiment and reports it, `sbnn-report` reports it again."""
+"""Two commands: `sbnn-run` trains an experiment and reports it, `sbnn-report` reports it, or all of them, again."""
 
 import math
 import sys
@@ -45,10 +45,15 @@ def execute(cfg: DictConfig, output: Path, judged: bool = True) -> float:
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def _report(cfg: DictConfig) -> None:
-    """Redraw tables, figures and claims from rows.csv."""
+    """Redraw tables, figures and claims from rows.csv: of one experiment, or of all that are there."""
     with one_sentence_errors():
-        check(cfg)
-        republish(output_folder())
+        folder = output_folder()
+        if cfg.name is None:
+            for path in sorted(folder.glob("*/rows.csv")):
+                republish(path.parent)
+        else:
+            check(cfg)
+            republish(folder)
 
 
 def output_folder() -> Path:

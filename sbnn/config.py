@@ -58,6 +58,7 @@ WHOLE_NUMBERS = {
 }
 NUMBERS = {
     "checkpoint_seconds": "(0, inf)",
+    "minutes": "(0, inf)",
     "prior.pi": "(0, 1)",
     "prior.log_tau1": "(-50, 50)",
     "prior.log_tau0": "(-50, 50)",
@@ -93,8 +94,8 @@ LISTS = (
     "data.shift", "data.scale", "rivals", "network.leave_out", "vary.network", "finetune",
 )  # fmt: skip
 RISING = ("selection.thresholds", "droprates", "vary.width", "finetune")
-OPTIONAL = ("threads", "init.sigma", "trainer.steps", "trainer.anneal_from", "prior.log_decay", "data.splits",
-            "data.train_images", "data.test_images")  # fmt: skip
+OPTIONAL = ("threads", "minutes", "init.sigma", "trainer.steps", "trainer.anneal_from", "prior.log_decay",
+            "data.splits", "data.train_images", "data.test_images")  # fmt: skip
 MAY_BE_EMPTY = ("rivals", "network.leave_out", "finetune")
 TABLES = ("data", "network", "prior", "init", "likelihood", "trainer", "vary", "selection", "dropout", "recipes",
           "by_network", "predictive", "pruning")  # fmt: skip
@@ -118,8 +119,10 @@ def by_budget(table: DictConfig, *, _root_: DictConfig) -> object:
     return OmegaConf.create(value) if isinstance(value, list) else value
 
 
-def results_folder(name: str, evaluated_on: str) -> str:
-    """A run on validation data must not take the place of one on test data."""
+def results_folder(name: str | None, evaluated_on: str) -> str:
+    """A run on validation data must not take the place of one on test data; without an experiment, that of them all."""
+    if name is None:
+        return "."
     return name if evaluated_on == "test" else f"{name}_{evaluated_on}"
 
 

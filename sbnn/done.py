@@ -10,9 +10,11 @@ from omegaconf import DictConfig, OmegaConf
 from sbnn.config import PACKAGE
 
 # What decides where, how fast and how visibly a run goes, but not its results.
-CHANGES_NO_RESULT = ("results_dir", "progress", "resume", "force", "checkpoint_seconds", "threads", "device")
+CHANGES_NO_RESULT = (
+    "results_dir", "minutes", "progress", "resume", "force", "checkpoint_seconds", "threads", "device",
+)  # fmt: skip
 # What trains nothing: the commands, what is made of the rows afterwards, and the yaml (the configuration is compared).
-CHANGES_NO_ROW = ("report", "conf", "cli.py", "done.py", "search.py", "sweep.py")
+CHANGES_NO_ROW = ("report", "conf", "cli.py", "done.py", "search.py", "sweep.py", "reproduce.py")
 
 
 def finished(output: Path, cfg: DictConfig) -> bool:

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import shlex
 import shutil
 from importlib.metadata import version
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn import __version__
@@ -61,6 +63,8 @@ CLOSING = {
     "vgg_pruning": compression.closing,
 }
 
+NOT_TO_BE_REPEATED = ("results_dir=", "data.dir=", "pretrained=", "progress=", "resume=", "force=", "threads=")
+
 
 def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judged: bool) -> float:
     """Write a finished run's folder, whole or not at all; return its headline number for a sweeper."""
@@ -93,6 +97,7 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
     device = torch.cuda.get_device_name(run.device) if run.device.type == "cuda" else platform.machine()
     return {
         "experiment": cfg.name,
+        "command": command(cfg),
         "budget": cfg.budget,
         "seed": cfg.seed,
         "measured_on": cfg.data.get("evaluate_on", "test"),
@@ -107,6 +112,14 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
         "python": platform.python_version(),
         "versions": {"sbnn": __version__} | {name: version(name) for name in packages},
     }
+
+
+def command(cfg: DictConfig) -> str:
+    """What was typed, but for what names places on one machine or only shows progress."""
+    if not HydraConfig.initialized():
+        return f"sbnn-run experiment={cfg.name} budget={cfg.budget}"
+    typed = [o for o in HydraConfig.get().overrides.task if not o.startswith(NOT_TO_BE_REPEATED)]
+    return " ".join(["sbnn-run", *(shlex.quote(override) for override in typed)])
 
 
 def _put_back(folder: Path) -> None:

@@ -1,0 +1,236 @@
+"""`sbnn-reproduce`, which make reproduce-all runs: every experiment, several at a time, and the page of them all.
+
+What this machine has finished before, by the same configuration and code, is skipped; what was cut off goes on from its
+checkpoints; a failure is reported at the end and stops no other experiment.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import torch
+from hydra import compose, initialize_config_dir
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+
+from sbnn.config import CONF, check, experiments
+from sbnn.done import code_hash, config_hash, finished
+from sbnn.errors import ConfigError, SbnnError
+from sbnn.experiments import experiment
+from sbnn.report import gather
+from sbnn.report.claims import scoreboard
+from sbnn.report.rows import write_text
+
+DONE, SKIPPED, FAILED = "done", "skipped: done before, force=true runs it again", "failed"
+
+
+@dataclass
+class Task:
+    """One experiment to run, and how it goes."""
+
+    name: str
+    cfg: DictConfig
+    overrides: list[str]
+    log: Path
+    status: str = "waiting"
+    process: subprocess.Popen | None = None
+    began: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def mark(self) -> list[str]:
+        """What it is an attempt at."""
+        return [config_hash(self.cfg), code_hash()]
+
+    def start(self, resume: bool, alone: bool) -> None:
+        threads = [] if alone or self.cfg.threads is not None else ["threads=1"]
+        command = [sys.executable, "-m", "sbnn", f"experiment={self.name}", *self.overrides, *threads]
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("w") as log:
+            out = {"stdout": log, "stderr": subprocess.STDOUT, "start_new_session": True}
+            self.process = subprocess.Popen([*command, f"resume={str(resume).lower()}"], **out)
+        self.status, self.began = "running", time.monotonic()
+
+    def ended(self) -> bool:
+        if self.process is None or self.process.poll() is None:
+            return False
+        self.status = DONE if self.process.returncode == 0 else FAILED
+        self.seconds, self.process = time.monotonic() - self.began, None
+        return True
+
+    def stop(self) -> None:
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGTERM)
+
+    def last_line(self) -> str:
+        """Of its log: the progress bar, or the sentence it failed with."""
+        with self.log.open("rb") as log:
+            log.seek(max(0, self.log.stat().st_size - 4000))
+            text = log.read().decode(errors="ignore").replace("\r", "\n")
+        return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "")
+
+
+@dataclass
+class Memory:
+    """What this machine has begun and finished, in a file beside the results that is never committed."""
+
+    path: Path
+    known: dict[str, dict] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, results: Path) -> "Memory":
+        path = results / ".reproduced.json"
+        try:
+            return cls(path, json.loads(path.read_text()))
+        except (OSError, ValueError):
+            return cls(path)
+
+    def finished(self, task: Task, results: Path) -> bool:
+        before = self.known.get(task.name) == {"mark": task.mark, "status": DONE}
+        return before and finished(results / task.name, task.cfg)
+
+    def was_cut_off(self, task: Task) -> bool:
+        return not task.cfg.force and self.known.get(task.name) == {"mark": task.mark, "status": "running"}
+
+    def note(self, task: Task) -> None:
+        self.known[task.name] = {"mark": task.mark, "status": task.status}
+        write_text(self.path, json.dumps(self.known, indent=2) + "\n")
+
+
+def reproduce(overrides: list[str], jobs: int) -> bool:
+    """Run them all; say whether all went well."""
+    results, tasks = plan(overrides)
+    memory = Memory.of(results)
+    for task in tasks:
+        if memory.finished(task, results):
+            task.status = SKIPPED
+    screen = Screen(tasks, jobs)
+    # The longest first, or the last one runs alone.
+    waiting = sorted((t for t in tasks if t.status == "waiting"), key=lambda t: -(t.cfg.minutes or 0))
+    running: list[Task] = []
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                task = waiting.pop(0)
+                task.start(memory.was_cut_off(task), alone=jobs == 1)
+                memory.note(task)
+                running.append(task)
+                screen.say(f"{task.name} begins (log: {task.log})")
+            for task in [task for task in running if task.ended()]:
+                running.remove(task)
+                memory.note(task)
+                reason = f": {task.last_line()}" if task.status == FAILED else ""
+                screen.say(f"{task.name} {task.status} after {minutes(task.seconds)}{reason}")
+            screen.show(running)
+            time.sleep(0.5 if running else 0)
+    finally:
+        for task in running:
+            task.stop()
+        screen.close()
+    summarise(tasks, results)
+    return not any(task.status == FAILED for task in tasks)
+
+
+def plan(overrides: list[str]) -> tuple[Path, list[Task]]:
+    """Every experiment's configuration, checked before the first one starts."""
+    tasks = []
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        for name in experiments():
+            try:
+                cfg = compose("config", [f"experiment={name}", *overrides])
+            except HydraException as error:
+                raise ConfigError(f"{' '.join(overrides)} cannot be used: {str(error).splitlines()[0]}") from error
+            check(cfg)
+            experiment(name).check(cfg)
+            tasks.append(Task(name, cfg, overrides, Path(cfg.results_dir) / ".logs" / f"{name}.log"))
+    return Path(tasks[0].cfg.results_dir), tasks
+
+
+def summarise(tasks: list[Task], results: Path) -> None:
+    gather(results)
+    lines = [
+        [t.name, t.status, minutes(t.seconds) if t.seconds else "", t.last_line() if t.status == FAILED else ""]
+        for t in tasks
+    ]
+    print(pd.DataFrame(lines, columns=["experiment", "", "time", "reason"]).to_string(index=False))
+    count = Counter(scoreboard(results)["verdict"])
+    print("Claims: " + ", ".join(f"{number} {verdict}" for verdict, number in count.items()))
+    print(f"The page: {results / 'report.html'}, {results / 'README.md'}")
+
+
+def minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+class Screen:
+    """One display for all: on a terminal a few lines that stay in place, in a log a line now and then."""
+
+    def __init__(self, tasks: list[Task], jobs: int):
+        self.tasks, self.jobs, self.lines, self.shown = tasks, jobs, 0, -60.0
+        self.began, self.live = time.monotonic(), sys.stderr.isatty()
+
+    def say(self, line: str) -> None:
+        self.close()
+        print(line, file=sys.stderr, flush=True)
+
+    def show(self, running: list[Task]) -> None:
+        now = time.monotonic()
+        if not running or now - self.shown < (1 if self.live else 60):
+            return
+        self.close()
+        width = os.get_terminal_size(sys.stderr.fileno()).columns - 1 if self.live else 160
+        lines = [self.overall(), *(f"  {task.name}: {task.last_line()}" for task in running)]
+        print("\n".join(line[:width] for line in lines), file=sys.stderr, flush=True)
+        self.lines, self.shown = len(lines), now
+
+    def close(self) -> None:
+        """Take back what is to be written over."""
+        if self.live and self.lines:
+            print(f"\x1b[{self.lines}A\x1b[J", end="", file=sys.stderr)
+        self.lines = 0
+
+    def overall(self) -> str:
+        over = sum(task.status not in ("waiting", "running") for task in self.tasks)
+        return f"{over} of {len(self.tasks)} experiments over, {minutes(time.monotonic() - self.began)}{self.left()}"
+
+    def left(self) -> str:
+        """By the minutes that the yaml expects, and by how much slower or faster this machine has been so far."""
+        expected = {task.name: 60 * task.cfg.minutes for task in self.tasks if task.cfg.minutes}
+        if any(task.name not in expected for task in self.tasks if task.status in ("waiting", "running")):
+            return ""
+        ended = [task for task in self.tasks if task.status == DONE and task.name in expected]
+        pace = sum(t.seconds for t in ended) / sum(expected[t.name] for t in ended) if ended else 1.0
+        rest = [pace * expected[t.name] - spent for t, spent in self.at_work()]
+        return f", about {minutes(max(max(rest, default=0), sum(max(r, 0) for r in rest) / self.jobs))} left"
+
+    def at_work(self) -> Iterator[tuple[Task, float]]:
+        """What is not over, and the seconds it has had."""
+        for task in self.tasks:
+            if task.status in ("waiting", "running"):
+                yield task, time.monotonic() - task.began if task.status == "running" else 0.0
+
+
+def jobs_here() -> int:
+    """One after the other on a GPU; on a CPU side by side, one thread each: these networks do not fill two cores."""
+    return 1 if torch.cuda.is_available() else max(1, min(4, len(os.sched_getaffinity(0))))
+
+
+def main() -> None:
+    """sbnn-reproduce [jobs=N] [any override of sbnn-run's], such as budget=smoke or force=true."""
+    arguments = dict.fromkeys(sys.argv[1:])
+    jobs = next((a.removeprefix("jobs=") for a in arguments if a.startswith("jobs=")), str(jobs_here()))
+    try:
+        if not jobs.isdecimal() or int(jobs) < 1:
+            raise ConfigError(f"jobs={jobs} must be a whole number in [1, inf).")
+        went_well = reproduce([a for a in arguments if not a.startswith("jobs=")], int(jobs))
+    except SbnnError as error:
+        sys.exit(f"sbnn: {error}")
+    sys.exit(0 if went_well else 1)
