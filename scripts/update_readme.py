@@ -1,33 +1,34 @@
-"""Write the tables in README.md anew from results/."""
+"""Write README.md's headline anew from results/."""
 
+from collections import Counter
 from pathlib import Path
 
-from sbnn.report import claims, compression, images, uci
+from sbnn.report import claims
+from sbnn.report.rows import as_markdown
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
+HEADLINE = ["1a", "2a", "3a", "3e", "4a", "5a", "5c", "6b", "6d", "7a", "8a", "8b", "8d", "9b"]
 
 
-def tables() -> dict[str, str]:
-    """What stands between `<!-- NAME: ... -->` and `<!-- end of NAME -->`."""
-    return {
-        "uci": uci.markdown(RESULTS / "uci_pruning" / "comparison.csv"),
-        "mnist": images.markdown(RESULTS / "mnist_pruning" / "pruning.csv"),
-        "cifar": images.markdown(RESULTS / "cifar_pruning" / "pruning.csv"),
-        "lenet": compression.markdown(RESULTS / "lenet_pruning" / "comparison.csv"),
-        "vgg": compression.markdown(RESULTS / "vgg_pruning" / "comparison.csv"),
-        "claims": claims.markdown(RESULTS / "claims.csv"),
-    }
+def headline() -> str:
+    """One line for each kind of claim that a reader looks for first."""
+    verdicts = claims.scoreboard(RESULTS)
+    count = Counter(verdicts["verdict"])
+    kinds = ", ".join(
+        f"{count[kind]} {kind}" for kind in (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.NOT_RUN)
+    )
+    shown = verdicts.set_index("id").loc[HEADLINE].reset_index().rename(columns={"id": ""})
+    return f"{as_markdown(shown[['', 'claim', 'paper', 'ours', 'verdict']])}\n\nOf all {len(verdicts)} claims: {kinds}."
 
 
 def main() -> None:
     readme = ROOT / "README.md"
-    text = readme.read_text()
-    for name, table in tables().items():
-        before, start, rest = text.partition(f"<!-- {name}: written by scripts/update_readme.py from results/ -->\n")
-        _, end, after = rest.partition(f"<!-- end of {name} -->")
-        text = f"{before}{start}{table}\n{end}{after}"
-    readme.write_text(text)
+    before, start, rest = readme.read_text().partition(
+        "<!-- headline: written by scripts/update_readme.py from results/ -->\n"
+    )
+    _, end, after = rest.partition("<!-- end of headline -->")
+    readme.write_text(f"{before}{start}{headline()}\n{end}{after}")
 
 
 if __name__ == "__main__":

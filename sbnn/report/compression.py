@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from sbnn.report import images
 from sbnn.report.images import NAMES, OWN_SCORE, curves, in_order, named, percent
-from sbnn.report.rows import as_markdown
 from sbnn.report.style import LOOKS, line, look, panels, plain_ticks
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_compression.csv"))  # error and sparsity in per cent
@@ -113,17 +112,6 @@ def pruning(rows: pd.DataFrame) -> pd.DataFrame:
 def closing(rows: pd.DataFrame) -> pd.DataFrame:
     """The table a run ends with."""
     return comparison(rows if "network" in rows else of_vgg(rows))
-
-
-def markdown(path: Path) -> str:
-    """The same for a page, from comparison.csv: a line for each method."""
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    retrained = table.kind.str.contains(", retrained")
-    where = (" @ " + table["sparsity %"]).where(table["sparsity %"] != "", " full")
-    cells = table["error %"].str.split(" ").str[0] + where
-    lines = table.assign(cell=cells, method=table.method + retrained.map({True: ", retrained", False: ""}))
-    lines = lines.groupby(["network", "method", "epochs"], sort=False).cell.agg(", ".join).reset_index()
-    return as_markdown(lines.rename(columns={"cell": "error %, at % of the weights pruned"}))
 
 
 def frontier(rows: pd.DataFrame) -> Figure:

@@ -7,7 +7,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sbnn.methods import SCORES
-from sbnn.report.rows import as_markdown
 from sbnn.report.style import DASHES, LOOKS, line, look, panels, plain_ticks
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_images.csv"))  # errors in per cent, as printed
@@ -120,11 +119,6 @@ def by_own_score(table: pd.DataFrame) -> pd.DataFrame:
     printed = [column for column in table.columns if not column.endswith(tuple(DASHES))]
     own = [c for name, score in OWN_SCORE.items() for c in table.columns if c.startswith(name) and c.endswith(score)]
     return table[[*printed, *own]]
-
-
-def markdown(path: Path) -> str:
-    """The same for a page, from pruning.csv."""
-    return as_markdown(by_own_score(pd.read_csv(path, dtype=str, keep_default_na=False)))
 
 
 def figure(rows: pd.DataFrame) -> Figure:

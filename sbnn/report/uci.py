@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from sbnn.data.uci import DATASETS
 from sbnn.methods import SCORES
-from sbnn.report.rows import as_markdown, largest_droprate, mean_and_error, paired
+from sbnn.report.rows import largest_droprate, mean_and_error, paired
 from sbnn.report.style import DASHES, line, panels, plain_ticks
 
 # The paper's two tables, and the dropout authors' own re-run of 2018. `spread` is as published: the standard error, but
@@ -147,11 +147,6 @@ HEADLINE = [
 def closing(rows: pd.DataFrame) -> pd.DataFrame:
     """The table a run ends with."""
     return comparison(rows, summary(rows, "rmse"))[HEADLINE]
-
-
-def markdown(path: Path) -> str:
-    """The same for a page, from comparison.csv."""
-    return as_markdown(pd.read_csv(path, dtype=str, keep_default_na=False)[HEADLINE])
 
 
 def _printed(dataset: str, method: str, droprate: float) -> str:
