@@ -50,8 +50,8 @@ class Task:
         """What it is an attempt at."""
         return [config_hash(self.cfg), code_hash()]
 
-    def start(self, resume: bool, alone: bool) -> None:
-        threads = [] if alone or self.cfg.threads is not None else ["threads=1"]
+    def start(self, resume: bool, jobs: int) -> None:
+        threads = [] if jobs == 1 or self.cfg.threads is not None else [f"threads={max(1, cores() // jobs)}"]
         command = [sys.executable, "-m", "sbnn", f"experiment={self.name}", *self.overrides, *threads]
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("w") as log:
@@ -120,7 +120,7 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
         while waiting or running:
             while waiting and len(running) < jobs:
                 task = waiting.pop(0)
-                task.start(memory.was_cut_off(task), alone=jobs == 1)
+                task.start(memory.was_cut_off(task), jobs)
                 memory.note(task)
                 running.append(task)
                 screen.say(f"{task.name} begins (log: {task.log})")
@@ -219,8 +219,12 @@ class Screen:
 
 
 def jobs_here() -> int:
-    """One after the other on a GPU; on a CPU side by side, one thread each: these networks do not fill two cores."""
-    return 1 if torch.cuda.is_available() else max(1, min(4, len(os.sched_getaffinity(0))))
+    """One after the other on a GPU; on a CPU side by side: most of these networks do not fill two cores."""
+    return 1 if torch.cuda.is_available() else min(4, cores())
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def main() -> None:
@@ -233,4 +237,6 @@ def main() -> None:
         went_well = reproduce([a for a in arguments if not a.startswith("jobs=")], int(jobs))
     except SbnnError as error:
         sys.exit(f"sbnn: {error}")
+    except KeyboardInterrupt:
+        sys.exit("sbnn: cut off; the same command goes on from the checkpoints.")
     sys.exit(0 if went_well else 1)
