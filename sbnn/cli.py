@@ -1,6 +1,5 @@
 """Two commands: `sbnn-run` trains an experiment and reports it, `sbnn-report` reports it, or all of them, again."""
 
-import math
 import sys
 import time
 from collections.abc import Iterator
@@ -13,19 +12,23 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from sbnn.config import CONF, check, experiments
+from sbnn.done import finished
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
-from sbnn.parallel import leads, leave, several
+from sbnn.parallel import complain, leave
 from sbnn.report import headline, publish, republish
+from sbnn.report.rows import read_rows
 from sbnn.run import Run
 from sbnn.search import register
+from sbnn.sweep import table_at_the_end
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def _run(cfg: DictConfig) -> float:
     with one_sentence_errors():
+        if sweeping() and finished(output_folder(), cfg):
+            return headline(read_rows(output_folder() / "rows.csv"), cfg.name)
         return execute(cfg, output_folder(), judged=not sweeping())
-    return math.nan  # a failed job of a sweep; the others go on
 
 
 def execute(cfg: DictConfig, output: Path, judged: bool = True) -> float:
@@ -66,21 +69,16 @@ def sweeping() -> bool:
 
 @contextmanager
 def one_sentence_errors() -> Iterator[None]:
-    """What the user can mend ends in one sentence, and outside a sweep in exit code 2; all else keeps its traceback."""
+    """What the user can mend ends in one sentence and exit code 2; all else keeps its traceback."""
     try:
         yield
     except SbnnError as error:
+        if sweeping():
+            raise  # to the sweep's ledger; the other jobs go on
         complain(error)
         with suppress(OSError):
             output_folder().rmdir()  # Hydra made it; it goes unless an earlier run's results are in it
-        if not sweeping() or several():  # the other processes may be anywhere in the job that failed
-            sys.exit(2)
-
-
-def complain(error: SbnnError) -> None:
-    """Once, however many processes torchrun has started."""
-    if leads():
-        print(f"sbnn: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def check_experiment_named() -> None:
@@ -97,10 +95,12 @@ def check_experiment_named() -> None:
 def run() -> None:
     check_experiment_named()
     register()
-    _run()
-    leave()
+    with table_at_the_end():
+        _run()
+        leave()
 
 
 def report() -> None:
     check_experiment_named()
-    _report()
+    with table_at_the_end():
+        _report()

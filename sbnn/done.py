@@ -32,7 +32,7 @@ def config_hash(cfg: DictConfig) -> str:
     plain = OmegaConf.to_container(ours, resolve=True)
     kept = {key: value for key, value in plain.items() if key not in CHANGES_NO_RESULT}
     kept["data"].pop("dir", None)
-    if cfg.pretrained is not None and Path(cfg.pretrained).is_file():
+    if isinstance(cfg.pretrained, str) and Path(cfg.pretrained).is_file():
         kept["pretrained"] = hashlib.sha256(Path(cfg.pretrained).read_bytes()).hexdigest()
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -6,6 +6,7 @@ which normalises by each process's own part of a batch, and dropout, whose masks
 """
 
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -85,6 +86,12 @@ class World:
 def leads() -> bool:
     """The same before a world is joined: what torchrun says."""
     return not dist.is_torchelastic_launched() or os.environ.get("RANK", "0") == "0"
+
+
+def complain(error: SbnnError) -> None:
+    """Once, however many processes torchrun has started."""
+    if leads():
+        print(f"sbnn: {error}", file=sys.stderr)
 
 
 def several() -> bool:

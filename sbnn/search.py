@@ -4,9 +4,7 @@ import itertools
 import math
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import pandas as pd
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
@@ -15,7 +13,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn.errors import ConfigError, SbnnError
-from sbnn.report.rows import write_text
+from sbnn.parallel import complain
 
 
 @dataclass(eq=False)
@@ -63,7 +61,7 @@ class BinarySearch(Sweeper):
         try:
             self.search(arguments)
         except SbnnError as error:
-            print(f"sbnn: {error}", file=sys.stderr)
+            complain(error)
             sys.exit(2)  # raised further, Hydra would print its traceback
 
     def search(self, arguments: list[str]) -> None:
@@ -76,16 +74,12 @@ class BinarySearch(Sweeper):
         if "test" in {self.measured_on(point, f"{key}={low:.6g}") for point in grid}:
             print("Settings are ranked on test data, as the paper's were (data.protocol=paper).")
         brackets = [Bracket(point, low, high) for point in grid]
-        shown = [k for k, options in choices.items() if len(options) > 1]
 
         self.launch(key, [(bracket, end) for bracket in brackets for end in (low, high)])
-        self.write(table(brackets, shown, key))
         for _ in range(self.rounds):
             self.launch(key, [(bracket, bracket.middle()) for bracket in brackets])
-            self.write(table(brackets, shown, key))
             for bracket in brackets:
                 bracket.halve()
-        conclude(table(brackets, shown, key))
 
     def measured_on(self, point: dict[str, str], end: str) -> str | None:
         """Add to a point of the grid the data that ranks it, and return it; None if that is not ours to choose.
@@ -110,11 +104,6 @@ class BinarySearch(Sweeper):
         self.launched += len(jobs)
         for (bracket, value), result in zip(jobs, results, strict=True):
             bracket.headlines[value] = float(result.return_value)
-
-    def write(self, jobs: pd.DataFrame) -> None:
-        """After every round: a search that is cut off leaves what it found."""
-        if jobs["headline"].notna().any():
-            write_text(Path(self.config.hydra.sweep.dir) / "search.csv", jobs.to_csv(index=False, float_format="%.6g"))
 
 
 def register() -> None:
@@ -152,24 +141,3 @@ def choices_by_key(overrides: list[Override]) -> dict[str, list[str]]:
         elif not override.is_interval_sweep():
             choices[key] = [override.input_line]
     return choices
-
-
-def table(brackets: list[Bracket], shown: list[str], key: str) -> pd.DataFrame:
-    """Every run: the settings that vary, in the order of the grid, and the headline number."""
-    jobs = [
-        {k: bracket.point[k].partition("=")[2] for k in shown} | {key: value, "headline": headline}
-        for bracket in brackets
-        for value, headline in sorted(bracket.headlines.items())
-    ]
-    return pd.DataFrame(jobs)
-
-
-def conclude(jobs: pd.DataFrame) -> None:
-    if jobs["headline"].isna().all():
-        raise SbnnError(f"All {len(jobs)} runs of the search failed; nothing was found.")
-    best = jobs.loc[jobs["headline"].idxmin()]
-    settings = " ".join(
-        f"{key}={value:.6g}" if isinstance(value, float) else f"{key}={value}"
-        for key, value in best.drop("headline").items()
-    )
-    print(f"\n{jobs.to_string(index=False)}\nBest: {settings}, with headline {best['headline']:.6g}.")

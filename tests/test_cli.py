@@ -59,17 +59,6 @@ def test_report_without_rows_says_how_to_get_them(tmp_path):
     assert "train first with sbnn-run experiment=simulated_relevance" in answer.stderr
 
 
-def test_sweep_names_its_folders_by_override_and_goes_on_after_a_bad_job(tmp_path):
-    answer = sbnn(tmp_path, "-m", "experiment=simulated_relevance", "budget=smoke", "prior.log_tau0=-3,5,-2")
-    assert answer.returncode == 0, answer.stderr
-    assert "prior.log_tau0=5 (spike) must be below" in answer.stderr
-    sweeps = tmp_path / "results" / "smoke" / "sweeps"
-    folders = sorted(p.parent.relative_to(sweeps) for p in tmp_path.rglob("rows.csv"))
-    assert [len(f.parts) for f in folders] == [1, 1]
-    assert ["prior.log_tau0=-2" in folders[0].name, "prior.log_tau0=-3" in folders[1].name] == [True, True]
-    assert not (tmp_path / "results" / "smoke" / "claims.csv").exists()
-
-
 def test_killed_and_resumed_gives_the_same_rows(tmp_path):
     """kill -9 in the middle of training, resume, compare with a run that was left alone."""
     arguments = ("experiment=simulated_pruning", "budget=smoke", "trainer.epochs=150", "checkpoint_seconds=0.2")

@@ -46,7 +46,7 @@ DRAWINGS = {
     "vgg_pruning": compression.vgg,
 }
 JUDGES = claims_simulated.JUDGES | claims_uci.JUDGES | claims_images.JUDGES | claims_compression.JUDGES
-# One number per experiment for a sweeper to optimise.
+# One number per experiment for a sweeper to bring down.
 HEADLINES = claims_simulated.HEADLINES | {
     "uci_pruning": claims_uci.geometric_mean_error,
     "mnist_pruning": claims_images.mean_error,
@@ -54,6 +54,8 @@ HEADLINES = claims_simulated.HEADLINES | {
     "lenet_pruning": claims_compression.mean_error,
     "vgg_pruning": claims_compression.mean_error,
 }
+# The error of networks pruned alike; a headline is that of full ones, or takes in the whole curve.
+ERRORS = HEADLINES | {"simulated_pruning": claims_simulated.mean_error}
 # A table to end the run with, where there is one that fits a screen.
 CLOSING = {
     "uci_pruning": uci.closing,
@@ -178,3 +180,10 @@ def gather(results: Path) -> None:
 
 def headline(rows: pd.DataFrame, experiment: str) -> float:
     return float(HEADLINES[experiment](rows))
+
+
+def errors_by_droprate(rows: pd.DataFrame, experiment: str) -> dict[str, float]:
+    """Beside the headline, where weights are pruned: what is left of the network at three droprates."""
+    own = rows[(rows.method == "sBNN") & (rows.score == "inclusion")]
+    found = {droprate: own[own.droprate == droprate].assign(droprate=0.0) for droprate in (0.0, 0.5, 0.9)}
+    return {f"error@{d:g}": float(ERRORS[experiment](pruned)) for d, pruned in found.items() if len(pruned)}

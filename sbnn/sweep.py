@@ -1,0 +1,157 @@
+"""What a sweep ends with: one table of its jobs, whichever sweeper chose them and in whatever process they ran."""
+
+import json
+import math
+import os
+import shutil
+import sys
+import time
+import traceback
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import ClassVar
+
+import pandas as pd
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from sbnn.done import finished
+from sbnn.errors import SbnnError
+from sbnn.parallel import complain, leads, several
+from sbnn.report import errors_by_droprate, headline
+from sbnn.report.rows import read_rows, write_text
+from sbnn.report.style import save
+from sbnn.report.sweeps import heat_map, numbers
+
+DONE, SKIPPED, FAILED = "done", "skipped", "failed"  # skipped: finished before, see sbnn.done
+
+
+class Ledger(Callback):
+    """Notes every job in a file, since jobs may run in other processes and on other machines; Hydra takes it there."""
+
+    current: ClassVar["Ledger | None"] = None  # that of the sweep which this command runs
+    folder: Path | None = None  # of the sweep's jobs; none if there is no sweep
+
+    def on_multirun_start(self, config: DictConfig, **_: object) -> None:
+        self.folder = Path(config.hydra.sweep.dir).absolute()
+        self.notes = self.folder / f".jobs-{uuid.uuid4().hex}"
+        self.unnamed = set(config.hydra.job.config.override_dirname.exclude_keys)
+        Ledger.current = self
+
+    def on_job_start(self, config: DictConfig, **_: object) -> None:
+        if self.folder is None:
+            return
+        self.started, self.output = time.monotonic(), Path(config.hydra.runtime.output_dir)
+        overrides = [override.partition("=") for override in config.hydra.overrides.task]
+        self.job = {
+            "number": config.hydra.job.num,
+            "overrides": {key.lstrip("+"): value for key, _, value in overrides},
+            "path": os.path.relpath(self.output, self.folder),
+            "status": FAILED,
+            "reason": "It ended before its time, killed or cut off.",  # until the next note
+        }
+        self.note()
+        self.job["status"] = SKIPPED if finished(self.output, config) else DONE
+
+    def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: object) -> None:
+        """A failed job answers NaN from here on: an exception would cost the sweeper all the others."""
+        if self.folder is None:
+            return
+        try:
+            _ = job_return.return_value
+        except Exception as error:
+            self.job |= {"status": FAILED, "reason": told(error), "seconds": round(time.monotonic() - self.started, 1)}
+            self.note()
+            with suppress(OSError):
+                self.output.rmdir()  # Hydra made it; it goes unless an earlier run's results are in it
+            if several():
+                sys.exit(1)  # the other processes may be anywhere in the job that failed
+            job_return.return_value, job_return.status = math.nan, JobStatus.COMPLETED
+            return
+        rows, facts = read_rows(self.output / "rows.csv"), json.loads((self.output / "run.json").read_text())
+        self.job |= {"headline": headline(rows, config.name), "seconds": facts["seconds"], "reason": ""}
+        self.job["errors"] = errors_by_droprate(rows, config.name)
+        self.note()
+
+    def note(self) -> None:
+        if leads():
+            write_text(self.notes / f"{self.job['number']}.json", json.dumps(self.job))
+
+    def close(self) -> bool:
+        """Write and print the table of the jobs noted; return whether one failed."""
+        Ledger.current = None
+        jobs = sorted((json.loads(path.read_text()) for path in self.notes.glob("*.json")), key=lambda j: j["number"])
+        shutil.rmtree(self.notes, ignore_errors=True)
+        if not jobs:
+            return False
+        keys, table = tabulated(jobs)
+        name = self.name(jobs[0]["overrides"], keys)
+        folder = self.folder / name
+        write_text(folder / "sweep.csv", table.to_csv(index=False, float_format="%.6g"))
+        figure = heat_map(table, keys, title=name)
+        if figure is None:
+            (folder / "sweep.png").unlink(missing_ok=True)  # of an earlier sweep of these keys
+        else:
+            save(figure, folder / "sweep.png")
+        announce(table, keys, os.path.relpath(folder))
+        return FAILED in set(table["status"])
+
+    def name(self, overrides: dict[str, str], keys: list[str]) -> str:
+        """Like the folders of the jobs, but for what was swept: sweeps of other keys keep tables of their own."""
+        fixed = {key: f"{key}={value}" for key, value in overrides.items()}
+        named = fixed | {key: key for key in keys}
+        experiment = "experiment" if "experiment" in keys else overrides.get("experiment", "experiment")
+        return ",".join([experiment, *sorted(named[key] for key in named if key not in self.unnamed)])
+
+
+def told(error: Exception) -> str:
+    """One sentence for the table; what the user cannot mend also leaves its traceback on the screen."""
+    if isinstance(error, SbnnError):
+        complain(error)
+        return str(error)
+    traceback.print_exception(error)
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
+def tabulated(jobs: list[dict]) -> tuple[list[str], pd.DataFrame]:
+    """The keys that vary from job to job, and a line for each job, the lowest headline first, failed ones last."""
+    given = pd.DataFrame([job["overrides"] for job in jobs]).astype(object)
+    keys = [key for key in given if len(given[key].unique()) > 1]
+    errors = pd.DataFrame([job.get("errors", {}) for job in jobs])
+    found = pd.DataFrame(jobs).reindex(columns=["headline", "seconds", "status", "path", "reason"])
+    table = pd.concat([given[keys], found[["headline"]], errors, found.drop(columns="headline")], axis=1)
+    order = [key for key in keys if key == "experiment"]  # headlines of two experiments do not compare
+    return keys, table.sort_values([*order, "headline"], na_position="last", kind="stable", ignore_index=True)
+
+
+def announce(table: pd.DataFrame, keys: list[str], folder: str) -> None:
+    shown = table.apply(numbers)
+    if (table["reason"] == "").all():
+        shown = shown.drop(columns="reason")
+    print(f"\n{shown.to_string(index=False, na_rep='', float_format=typed)}")
+    count = table["status"].value_counts()
+    print(f"{len(table)} jobs: {', '.join(f'{n} {status}' for status, n in count.items())}; {folder}/sweep.csv")
+    best = shown.iloc[0]
+    if "experiment" not in keys and not math.isnan(best["headline"]):
+        settings = "".join(f"{key}={typed(best[key])} " for key in keys)
+        print(f"Best: {settings}with headline {typed(best['headline'])}.")
+
+
+def typed(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def table_at_the_end() -> Iterator[None]:
+    """Around a command: the table of its sweep comes also when the sweep is cut off, and a failed job is an error."""
+    failed = False
+    try:
+        yield
+    finally:
+        if Ledger.current is not None and leads():
+            failed = Ledger.current.close()
+    if failed:
+        sys.exit(1)

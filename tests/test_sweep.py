@@ -1,0 +1,163 @@
+"""Sweeps as a user runs them: the table they end with, what they skip, and what a failed job costs."""
+
+import sys
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from sbnn import cli
+from sbnn.experiments import simulated_relevance
+from sbnn.report.sweeps import heat_map
+from sbnn.sweep import tabulated
+
+SMOKE = ("experiment=simulated_relevance", "budget=smoke")
+
+
+@pytest.fixture
+def sbnn_run(tmp_path, monkeypatch, capsys):
+    """The command, in this process and a folder of its own: sbnn_run("-m", ...) gives exit code and output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sbnn-run", *arguments, "progress=false", "threads=1"])
+        code = 0
+        try:
+            cli.run()
+        except SystemExit as stopped:
+            code = stopped.code
+        return SimpleNamespace(code=code, **capsys.readouterr()._asdict())
+
+    return run
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """broken(seed, error): the job of that seed fails in a way nobody has thought of."""
+    trained = simulated_relevance.run
+
+    def breaks(seed, error):
+        def run(cfg, run):
+            if cfg.seed == seed:
+                raise error
+            return trained(cfg, run)
+
+        monkeypatch.setattr(simulated_relevance, "run", run)
+
+    return breaks
+
+
+def table_of(folder, keys):
+    name = f"simulated_relevance,budget=smoke,{keys}"
+    return pd.read_csv(folder / "results" / "smoke" / "sweeps" / name / "sweep.csv")
+
+
+def test_a_sweep_ends_with_one_table_of_its_jobs_alone(sbnn_run, tmp_path):
+    assert sbnn_run("-m", *SMOKE, "seed=0,3").code == 0
+    answer = sbnn_run("-m", *SMOKE, "prior.log_tau0=-3,5", "prior.pi=0.3,0.6")
+    assert answer.code == 1
+    assert answer.err.count("sbnn: prior.log_tau0=5 (spike) must be below") == 2
+    assert not list(tmp_path.rglob("claims.csv"))
+
+    jobs = table_of(tmp_path, "prior.log_tau0,prior.pi")
+    assert list(jobs) == ["prior.log_tau0", "prior.pi", "headline", "seconds", "status", "path", "reason"]
+    assert list(jobs["status"]) == ["done", "done", "failed", "failed"]
+    assert jobs["headline"][0] < jobs["headline"][1]
+    assert jobs["headline"].tail(2).isna().all()
+    assert jobs["reason"].tail(2).str.startswith("prior.log_tau0=5 (spike) must be below").all()
+    sweeps = tmp_path / "results" / "smoke" / "sweeps"
+    assert [(sweeps / path / "rows.csv").exists() for path in jobs["path"]] == [True, True, False, False]
+    for job in jobs.to_dict("records"):
+        assert f"prior.log_tau0={job['prior.log_tau0']},prior.pi={job['prior.pi']}" in job["path"]
+    assert (sweeps / "simulated_relevance,budget=smoke,prior.log_tau0,prior.pi" / "sweep.png").exists()
+    assert len(table_of(tmp_path, "seed")) == 2
+    assert not list(sweeps.glob(".jobs*"))
+    assert f"Best: prior.log_tau0=-3 prior.pi={jobs['prior.pi'][0]} with headline" in answer.out
+
+
+def test_finished_jobs_are_skipped_and_failed_ones_tried_again(sbnn_run, broken, tmp_path):
+    broken(7, RuntimeError("out of memory\nand a page of advice"))
+    answer = sbnn_run("-m", *SMOKE, "seed=7,0")
+    assert answer.code == 1
+    assert "Traceback" in answer.err
+    jobs = table_of(tmp_path, "seed").set_index("seed")
+    assert jobs["status"].to_dict() == {0: "done", 7: "failed"}
+    assert jobs["reason"][7] == "RuntimeError: out of memory"
+    (rows,) = tmp_path.rglob("rows.csv")
+    written = rows.stat().st_mtime_ns
+
+    broken(None, None)
+    assert sbnn_run("-m", *SMOKE, "seed=7,0").code == 0
+    again = table_of(tmp_path, "seed").set_index("seed")
+    assert again["status"].to_dict() == {0: "skipped", 7: "done"}
+    assert (again["headline"][0], again["seconds"][0]) == (jobs["headline"][0], jobs["seconds"][0])
+    assert rows.stat().st_mtime_ns == written
+
+    assert sbnn_run("-m", *SMOKE, "seed=7,0", "force=true").code == 0
+    assert set(table_of(tmp_path, "seed")["status"]) == {"done"}
+
+
+def test_a_plain_run_is_never_skipped(sbnn_run, tmp_path):
+    for _ in range(2):
+        assert "psi_2 rises almost linearly" in sbnn_run(*SMOKE).out
+    assert not list(tmp_path.rglob("sweep.csv"))
+
+
+def test_a_sweep_that_is_cut_off_leaves_the_table_of_what_ran(sbnn_run, broken, tmp_path):
+    broken(1, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        sbnn_run("-m", *SMOKE, "seed=0,1,2")
+    jobs = table_of(tmp_path, "seed")
+    assert list(jobs["status"]) == ["done", "failed"]
+    assert jobs["reason"][1] == "It ended before its time, killed or cut off."
+
+
+def test_a_search_survives_a_broken_job_and_skips_finished_ones(sbnn_run, broken, tmp_path):
+    search = ("-m", "hydra/sweeper=binary_search", "hydra.sweeper.rounds=0", *SMOKE, "prior.pi=interval(0.2,0.8)")
+    broken(1, ValueError("broken"))
+    answer = sbnn_run(*search, "seed=0,1")
+    assert (answer.code, answer.err.count("\nValueError: broken")) == (1, 2)
+    assert list(table_of(tmp_path, "prior.pi,seed")["status"]) == ["done", "done", "failed", "failed"]
+    assert sbnn_run(*search, "seed=0,1").code == 1
+    assert list(table_of(tmp_path, "prior.pi,seed")["status"]) == ["skipped", "skipped", "failed", "failed"]
+
+
+def noted(number, overrides, headline=None, **more):
+    found = {"headline": headline, "seconds": 1.0, "status": "failed" if headline is None else "done"}
+    return {"number": number, "overrides": overrides, "path": f"job{number}", "reason": ""} | found | more
+
+
+def test_errors_by_droprate_and_experiments_side_by_side(sbnn_run, tmp_path):
+    answer = sbnn_run("-m", "experiment=simulated_pruning,simulated_relevance", "budget=smoke")
+    assert answer.code == 0
+    (path,) = tmp_path.rglob("sweep.csv")
+    assert path.parent.name == "experiment,budget=smoke"
+    jobs = pd.read_csv(path).set_index("experiment")
+    assert jobs.columns[:4].to_list() == ["headline", "error@0", "error@0.5", "error@0.9"]
+    assert jobs.loc["simulated_relevance"].isna().to_list()[:4] == [False, True, True, True]
+    rows = pd.read_csv(path.parent.parent / jobs["path"]["simulated_pruning"] / "rows.csv")
+    own = rows[(rows.method == "sBNN") & (rows.score == "inclusion") & (rows.metric == "test_mse")]
+    for droprate in (0, 0.5, 0.9):
+        expected = own[own.droprate == droprate]["value"].mean()
+        assert jobs[f"error@{droprate}"]["simulated_pruning"] == pytest.approx(expected, rel=1e-5)
+    assert "Best:" not in answer.out
+
+
+@pytest.mark.parametrize(
+    ("jobs", "drawn"),
+    [
+        ([("1", "a", 0.1), ("1", "b", 0.2), ("2", "a", 0.3), ("2", "b", None)], True),
+        ([("1", "a", 0.1), ("2", "b", 0.2), ("3", "c", 0.3)], False),  # points here and there, as optuna's
+        ([("1", "a", 0.1), ("2", "a", 0.2)], False),  # one key
+        ([("1", "a", None), ("1", "b", None), ("2", "a", None), ("2", "b", None)], False),
+    ],
+)  # fmt: skip
+def test_heat_map_of_a_grid_of_two_keys(jobs, drawn):
+    keys, table = tabulated([noted(i, {"x": x, "y": y, "z": "0"}, value) for i, (x, y, value) in enumerate(jobs)])
+    figure = heat_map(table, keys, "title")
+    assert (figure is not None) == drawn
+    if drawn:
+        axes = figure.axes[0]
+        assert (axes.get_ylabel(), axes.get_xlabel()) == ("x", "y")
+        assert [text.get_text() for text in axes.texts] == ["0.1", "0.2", "0.3", "failed"]
+        assert [patch.get_hatch() for patch in axes.patches] == ["///"]
