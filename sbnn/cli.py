@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import hydra
@@ -21,6 +22,16 @@ from sbnn.report.rows import read_rows
 from sbnn.run import Run
 from sbnn.search import register
 from sbnn.sweep import table_at_the_end
+
+# The extra that installs what an argument asks for.
+EXTRAS = {
+    "hydra/launcher=joblib": "joblib",
+    "hydra/launcher=submitit_local": "submitit",
+    "hydra/launcher=submitit_slurm": "submitit",
+    "hydra/launcher=ray": "ray",
+    "hydra/sweeper=optuna": "optuna",
+    "hydra/sweeper=tpe": "optuna",
+}
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
@@ -81,8 +92,8 @@ def one_sentence_errors() -> Iterator[None]:
         sys.exit(2)
 
 
-def check_experiment_named() -> None:
-    """Hydra answers an unknown experiment with a page; a sentence will do."""
+def check_arguments() -> None:
+    """Hydra answers an unknown experiment or a plugin that is not installed with a page; a sentence will do."""
     known = experiments()
     for argument in sys.argv[1:]:
         key, _, value = argument.partition("=")
@@ -90,10 +101,16 @@ def check_experiment_named() -> None:
             if name not in known and not name.startswith("glob("):
                 complain(ConfigError(f"experiment={name} is unknown; choose one of {', '.join(known)}."))
                 sys.exit(2)
+        if argument in EXTRAS:
+            try:
+                version(f"hydra-{EXTRAS[argument]}-{key.removeprefix('hydra/')}")
+            except PackageNotFoundError:
+                complain(ConfigError(f"{argument} is not installed; pip install 'sbnn[{EXTRAS[argument]}]' does it."))
+                sys.exit(2)
 
 
 def run() -> None:
-    check_experiment_named()
+    check_arguments()
     register()
     with table_at_the_end():
         _run()
@@ -101,6 +118,6 @@ def run() -> None:
 
 
 def report() -> None:
-    check_experiment_named()
+    check_arguments()
     with table_at_the_end():
         _report()

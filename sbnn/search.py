@@ -23,15 +23,14 @@ class Bracket:
     point: dict[str, str]  # overrides by key
     low: float
     high: float
-    headlines: dict[float, float] = field(default_factory=dict)  # by value, NaN where the run failed
+    headlines: dict[float, float] = field(default_factory=dict)  # by value, infinite where the run failed
 
     def middle(self) -> float:
         return rounded((self.low + self.high) / 2)
 
     def halve(self) -> None:
-        """Keep the half whose end is the better one; a failed run is worse than any other, a tie goes to the lower."""
-        low, high = (math.inf if math.isnan(y) else y for y in (self.headlines[self.low], self.headlines[self.high]))
-        if low <= high:
+        """Keep the half whose end is the better one; a tie goes to the lower."""
+        if self.headlines[self.low] <= self.headlines[self.high]:
             self.high = self.middle()
         else:
             self.low = self.middle()

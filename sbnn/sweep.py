@@ -51,13 +51,13 @@ class Ledger(Callback):
             "overrides": {key.lstrip("+"): value for key, _, value in overrides},
             "path": os.path.relpath(self.output, self.folder),
             "status": FAILED,
-            "reason": "It ended before its time, killed or cut off.",  # until the next note
+            "reason": "It was killed or cut off, or runs on elsewhere.",  # until the next note
         }
         self.note()
         self.job["status"] = SKIPPED if finished(self.output, config) else DONE
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: object) -> None:
-        """A failed job answers NaN from here on: an exception would cost the sweeper all the others."""
+        """A failed job answers infinity, worse than any other; its exception would cost the sweeper all the others."""
         if self.folder is None:
             return
         try:
@@ -69,8 +69,10 @@ class Ledger(Callback):
                 self.output.rmdir()  # Hydra made it; it goes unless an earlier run's results are in it
             if several():
                 sys.exit(1)  # the other processes may be anywhere in the job that failed
-            job_return.return_value, job_return.status = math.nan, JobStatus.COMPLETED
+            job_return.return_value, job_return.status = math.inf, JobStatus.COMPLETED
             return
+        if not leads():
+            return  # the rows are the leading process's to write and to read
         rows, facts = read_rows(self.output / "rows.csv"), json.loads((self.output / "run.json").read_text())
         self.job |= {"headline": headline(rows, config.name), "seconds": facts["seconds"], "reason": ""}
         self.job["errors"] = errors_by_droprate(rows, config.name)

@@ -1,6 +1,8 @@
 """Sweeps as a user runs them: the table they end with, what they skip, and what a failed job costs."""
 
+import os
 import sys
+from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pandas as pd
@@ -109,7 +111,7 @@ def test_a_sweep_that_is_cut_off_leaves_the_table_of_what_ran(sbnn_run, broken, 
         sbnn_run("-m", *SMOKE, "seed=0,1,2")
     jobs = table_of(tmp_path, "seed")
     assert list(jobs["status"]) == ["done", "failed"]
-    assert jobs["reason"][1] == "It ended before its time, killed or cut off."
+    assert jobs["reason"][1] == "It was killed or cut off, or runs on elsewhere."
 
 
 def test_a_search_survives_a_broken_job_and_skips_finished_ones(sbnn_run, broken, tmp_path):
@@ -120,6 +122,74 @@ def test_a_search_survives_a_broken_job_and_skips_finished_ones(sbnn_run, broken
     assert list(table_of(tmp_path, "prior.pi,seed")["status"]) == ["done", "done", "failed", "failed"]
     assert sbnn_run(*search, "seed=0,1").code == 1
     assert list(table_of(tmp_path, "prior.pi,seed")["status"]) == ["skipped", "skipped", "failed", "failed"]
+
+
+def needs(plugin):
+    """Skip where the extra that brings hydra_joblib_launcher or the like has not been installed."""
+    missing = find_spec("hydra_plugins") is None or find_spec(f"hydra_plugins.hydra_{plugin}") is None
+    return pytest.mark.skipif(missing, reason=f"needs the extra sbnn[{plugin.partition('_')[0]}]")
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        pytest.param(("joblib", "hydra.launcher.n_jobs=2"), marks=needs("joblib_launcher")),
+        pytest.param(("submitit_local",), marks=needs("submitit_launcher")),
+        pytest.param(("ray", "+hydra.launcher.ray.init.num_cpus=1"), marks=needs("ray_launcher")),
+    ],
+    ids=lambda launcher: launcher[0],
+)
+def test_jobs_in_other_processes(sbnn_run, tmp_path, monkeypatch, launcher):
+    """A search, so that our own sweeper is known there too, and a job that fails."""
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # or ray leaves a token in the home folder
+    search = ("hydra/sweeper=binary_search", "hydra.sweeper.rounds=0", *SMOKE, "prior.log_tau0=interval(-2,2)")
+    answer = sbnn_run("-m", f"hydra/launcher={launcher[0]}", *launcher[1:], *search)
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()
+    assert answer.code == 1
+    jobs = table_of(tmp_path, "prior.log_tau0")
+    assert list(jobs["status"]) == ["done", "failed"]
+    assert jobs["reason"][1].startswith("prior.log_tau0=2 (spike) must be below")
+    assert f"Best: prior.log_tau0=-2 with headline {jobs['headline'][0]:g}." in answer.out
+
+
+@needs("submitit_launcher")
+def test_what_slurm_would_be_given(sbnn_run, tmp_path, monkeypatch):
+    """A dry run: there is no Slurm here, so an sbatch that keeps the script and refuses."""
+    (tmp_path / "bin").mkdir()
+    for name, body in {"sbatch": f"cp $1 {tmp_path}/script; echo no cluster >&2; exit 1", "srun": "exit 1"}.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    resources = ("partition=long", "cpus_per_task=4", "gpus_per_node=1", "timeout_min=90", "array_parallelism=3")
+    launcher = ("hydra/launcher=submitit_slurm", *(f"hydra.launcher.{resource}" for resource in resources))
+    answer = sbnn_run("-m", *launcher, *SMOKE, "seed=range(5)")
+    assert answer.code == 1
+    assert "no cluster" in answer.err
+    script = (tmp_path / "script").read_text()
+    asked = {"array=0-4%3", "partition=long", "cpus-per-task=4", "gpus-per-node=1", "time=90", "job-name=sbnn"}
+    assert {f"#SBATCH --{option}" for option in asked} <= set(script.splitlines())
+    assert f"{sys.executable} -u -m submitit.core._submit {tmp_path}/results/smoke/sweeps/.submitit" in script
+
+
+@needs("optuna_sweeper")
+def test_optuna_passes_over_a_failed_trial_and_goes_on_where_it_ended(sbnn_run, tmp_path):
+    search = ("-m", "hydra/sweeper=tpe", *SMOKE, "prior.log_tau0=interval(-3.0,3.0)", "prior.pi=interval(0.1,0.9)")
+    assert sbnn_run(*search, "hydra.sweeper.n_trials=2").code == 0
+    first = table_of(tmp_path, "prior.log_tau0,prior.pi")
+    assert sbnn_run(*search, "hydra.sweeper.n_trials=5").code == 1
+    jobs = table_of(tmp_path, "prior.log_tau0,prior.pi")
+    assert sorted(jobs["status"]) == ["done", "done", "failed", "skipped", "skipped"]
+    assert set(first["path"]) == set(jobs[jobs.status == "skipped"]["path"])
+    assert jobs["prior.log_tau0"].between(-3, 3).all()
+    assert jobs["prior.pi"].between(0.1, 0.9).all()
+
+
+def test_a_plugin_that_is_not_installed_is_one_sentence(sbnn_run, monkeypatch):
+    monkeypatch.setitem(cli.EXTRAS, "hydra/launcher=joblib", "absent")
+    answer = sbnn_run("-m", "hydra/launcher=joblib", *SMOKE, "seed=0,1")
+    assert answer.code == 2
+    assert answer.err == "sbnn: hydra/launcher=joblib is not installed; pip install 'sbnn[absent]' does it.\n"
 
 
 def noted(number, overrides, headline=None, **more):
