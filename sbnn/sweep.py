@@ -98,7 +98,8 @@ class Ledger(Callback):
             (folder / "sweep.png").unlink(missing_ok=True)  # of an earlier sweep of these keys
         else:
             save(figure, folder / "sweep.png")
-        announce(table, keys, os.path.relpath(folder))
+        announce(table, keys)
+        print(f"{os.path.relpath(folder)}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
         return FAILED in set(table["status"])
 
     def name(self, overrides: dict[str, str], keys: list[str]) -> str:
@@ -115,7 +116,7 @@ def told(error: Exception) -> str:
         complain(error)
         return str(error)
     traceback.print_exception(error)
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    return ": ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
 
 
 def tabulated(jobs: list[dict]) -> tuple[list[str], pd.DataFrame]:
@@ -129,20 +130,21 @@ def tabulated(jobs: list[dict]) -> tuple[list[str], pd.DataFrame]:
     return keys, table.sort_values([*order, "headline"], na_position="last", kind="stable", ignore_index=True)
 
 
-def announce(table: pd.DataFrame, keys: list[str], folder: str) -> None:
+def announce(table: pd.DataFrame, keys: list[str]) -> None:
+    """The table as a screen shows it, how the jobs ended, and the settings of the best."""
     shown = table.apply(numbers)
     if (table["reason"] == "").all():
         shown = shown.drop(columns="reason")
-    print(f"\n{shown.to_string(index=False, na_rep='', float_format=typed)}")
-    count = table["status"].value_counts()
-    print(f"{len(table)} jobs: {', '.join(f'{n} {status}' for status, n in count.items())}; {folder}/sweep.csv")
+    print(f"\n{shown.to_string(index=False, na_rep='', float_format=short)}")
+    ended = table["status"].value_counts()
+    print(f"{len(table)} jobs: {', '.join(f'{count} {status}' for status, count in ended.items())}.")
     best = shown.iloc[0]
     if "experiment" not in keys and not math.isnan(best["headline"]):
-        settings = "".join(f"{key}={typed(best[key])} " for key in keys)
-        print(f"Best: {settings}with headline {typed(best['headline'])}.")
+        settings = "".join(f"{key}={short(best[key])} " for key in keys)
+        print(f"Best: {settings}with headline {short(best['headline'])}.")
 
 
-def typed(value: object) -> str:
+def short(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
