@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint reproduce reproduce-all report readme benchmark benchmark-peers clean
+.PHONY: help setup extra test lint reproduce reproduce-all report readme benchmark benchmark-peers clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -21,6 +21,9 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 setup: $(STAMP)  ## make the virtual environment and install the pinned versions
+
+extra: setup  ## add a launcher or sweeper: make extra EXTRA=joblib|submitit|ray|optuna
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRA)]'
 
 test: setup lint  ## lint, then run the tests
 	$(BIN)/python -m pytest

@@ -105,7 +105,7 @@ def check_arguments() -> None:
             try:
                 version(f"hydra-{EXTRAS[argument]}-{key.removeprefix('hydra/')}")
             except PackageNotFoundError:
-                complain(ConfigError(f"{argument} is not installed; pip install 'sbnn[{EXTRAS[argument]}]' does it."))
+                complain(ConfigError(f"{argument} is not installed; make extra EXTRA={EXTRAS[argument]} does it."))
                 sys.exit(2)
 
 

@@ -189,7 +189,7 @@ def test_a_plugin_that_is_not_installed_is_one_sentence(sbnn_run, monkeypatch):
     monkeypatch.setitem(cli.EXTRAS, "hydra/launcher=joblib", "absent")
     answer = sbnn_run("-m", "hydra/launcher=joblib", *SMOKE, "seed=0,1")
     assert answer.code == 2
-    assert answer.err == "sbnn: hydra/launcher=joblib is not installed; pip install 'sbnn[absent]' does it.\n"
+    assert answer.err == "sbnn: hydra/launcher=joblib is not installed; make extra EXTRA=absent does it.\n"
 
 
 def noted(number, overrides, headline=None, **more):
