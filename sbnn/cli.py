@@ -9,15 +9,16 @@ from pathlib import Path
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from sbnn.config import CONF, check, experiments
 from sbnn.done import finished
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
 from sbnn.parallel import complain, leave
-from sbnn.report import headline, publish, republish
+from sbnn.report import gather, headline, publish, republish
 from sbnn.report.rows import read_rows
 from sbnn.run import Run
 from sbnn.search import register
@@ -32,6 +33,8 @@ EXTRAS = {
     "hydra/sweeper=optuna": "optuna",
     "hydra/sweeper=tpe": "optuna",
 }
+# Keys that do not name a job's folder.
+UNNAMED = set(OmegaConf.load(CONF / "config.yaml").hydra.job.config.override_dirname.exclude_keys) - {"experiment"}
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
@@ -64,7 +67,8 @@ def _report(cfg: DictConfig) -> None:
         folder = output_folder()
         if cfg.name is None:
             for path in sorted(folder.glob("*/rows.csv")):
-                republish(path.parent)
+                republish(path.parent, gathered=False)
+            gather(folder)
         else:
             check(cfg)
             republish(folder)
@@ -93,20 +97,31 @@ def one_sentence_errors() -> Iterator[None]:
 
 
 def check_arguments() -> None:
-    """Hydra answers an unknown experiment or a plugin that is not installed with a page; a sentence will do."""
-    known = experiments()
-    for argument in sys.argv[1:]:
-        key, _, value = argument.partition("=")
-        for name in value.split(",") if key == "experiment" else ():
-            if name not in known and not name.startswith("glob("):
-                complain(ConfigError(f"experiment={name} is unknown; choose one of {', '.join(known)}."))
-                sys.exit(2)
-        if argument in EXTRAS:
-            try:
-                version(f"hydra-{EXTRAS[argument]}-{key.removeprefix('hydra/')}")
-            except PackageNotFoundError:
-                complain(ConfigError(f"{argument} is not installed; make extra EXTRA={EXTRAS[argument]} does it."))
-                sys.exit(2)
+    """What Hydra answers with a page, or not at all; a sentence will do."""
+    try:
+        for argument in sys.argv[1:]:
+            key, _, value = argument.partition("=")
+            if key == "experiment" and "(" not in value:  # choice(...) and glob(...) are Hydra's to take apart
+                check_experiments(value.split(","))
+            if argument in EXTRAS:
+                check_installed(argument, EXTRAS[argument])
+            if key in UNNAMED and OverridesParser.create().parse_override(argument).is_sweep_override():
+                raise ConfigError(f"{argument} cannot be swept: its jobs would share a folder; run them one by one.")
+    except ConfigError as error:
+        complain(error)
+        sys.exit(2)
+
+
+def check_experiments(names: list[str]) -> None:
+    if unknown := [name for name in names if name not in experiments()]:
+        raise ConfigError(f"experiment={unknown[0]} is unknown; choose one of {', '.join(experiments())}.")
+
+
+def check_installed(argument: str, extra: str) -> None:
+    try:
+        version(f"hydra-{extra}-{argument.partition('=')[0].removeprefix('hydra/')}")
+    except PackageNotFoundError as error:
+        raise ConfigError(f"{argument} is not installed; make extra EXTRA={extra} does it.") from error
 
 
 def run() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -40,9 +41,27 @@ def config_hash(cfg: DictConfig) -> str:
 @cache
 def code_hash() -> str:
     """The package's own files, whether in a git checkout, with changes in it, or installed from a wheel."""
+    rows = PACKAGE / "report" / "rows.py"
+    return _hash_of(path for path in _files(PACKAGE) if _top(path) not in CHANGES_NO_ROW or path == rows)
+
+
+@cache
+def report_hash() -> str:
+    """What draws tables, figures and claims from rows."""
+    return _hash_of(_files(PACKAGE / "report"))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _top(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0]
+
+
+def _hash_of(paths: Iterable[Path]) -> str:
     found = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*")):
-        name = path.relative_to(PACKAGE)
-        if path.is_file() and name.parts[0] not in CHANGES_NO_ROW and "__pycache__" not in name.parts:
-            found.update(f"{name.as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    for path in paths:
+        name = path.relative_to(PACKAGE).as_posix()
+        found.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return found.hexdigest()[:16]

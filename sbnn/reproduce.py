@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,11 +21,11 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from sbnn.config import CONF, check, experiments
-from sbnn.done import code_hash, config_hash, finished
+from sbnn.done import code_hash, config_hash, finished, report_hash
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
-from sbnn.report import gather
-from sbnn.report.claims import scoreboard
+from sbnn.report import gather, republish
+from sbnn.report.claims import counted, scoreboard
 from sbnn.report.rows import write_text
 
 DONE, SKIPPED, FAILED = "done", "skipped: done before, force=true runs it again", "failed"
@@ -44,6 +43,7 @@ class Task:
     process: subprocess.Popen | None = None
     began: float = 0.0
     seconds: float = 0.0
+    resumed: bool = False
 
     @property
     def mark(self) -> list[str]:
@@ -57,7 +57,7 @@ class Task:
         with self.log.open("w") as log:
             out = {"stdout": log, "stderr": subprocess.STDOUT, "start_new_session": True}
             self.process = subprocess.Popen([*command, f"resume={str(resume).lower()}"], **out)
-        self.status, self.began = "running", time.monotonic()
+        self.status, self.began, self.resumed = "running", time.monotonic(), resume
 
     def ended(self) -> bool:
         if self.process is None or self.process.poll() is None:
@@ -67,8 +67,10 @@ class Task:
         return True
 
     def stop(self) -> None:
+        """With all its processes: it is the first of a session of its own, so that Ctrl-C is ours to pass on."""
         if self.process is not None:
             os.killpg(self.process.pid, signal.SIGTERM)
+            self.process.wait()
 
     def last_line(self) -> str:
         """Of its log: the progress bar, or the sentence it failed with."""
@@ -98,7 +100,9 @@ class Memory:
         return before and finished(results / task.name, task.cfg)
 
     def was_cut_off(self, task: Task) -> bool:
-        return not task.cfg.force and self.known.get(task.name) == {"mark": task.mark, "status": "running"}
+        """Or failed: its checkpoints are good."""
+        known = self.known.get(task.name, {})
+        return not task.cfg.force and known.get("mark") == task.mark and known.get("status") != DONE
 
     def note(self, task: Task) -> None:
         self.known[task.name] = {"mark": task.mark, "status": task.status}
@@ -112,6 +116,7 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
     for task in tasks:
         if memory.finished(task, results):
             task.status = SKIPPED
+            redraw_if_needed(results / task.name)
     screen = Screen(tasks, jobs)
     # The longest first, or the last one runs alone.
     waiting = sorted((t for t in tasks if t.status == "waiting"), key=lambda t: -(t.cfg.minutes or 0))
@@ -154,16 +159,27 @@ def plan(overrides: list[str]) -> tuple[Path, list[Task]]:
     return Path(tasks[0].cfg.results_dir), tasks
 
 
+def redraw_if_needed(folder: Path) -> None:
+    """What is made of the rows may have changed since."""
+    if json.loads((folder / "run.json").read_text())["report"] != report_hash():
+        republish(folder)
+
+
 def summarise(tasks: list[Task], results: Path) -> None:
     gather(results)
     lines = [
-        [t.name, t.status, minutes(t.seconds) if t.seconds else "", t.last_line() if t.status == FAILED else ""]
+        [t.name, t.status, minutes(t.seconds) if t.seconds else "", t.last_line() if t.status == FAILED else missing(t)]
         for t in tasks
     ]
-    print(pd.DataFrame(lines, columns=["experiment", "", "time", "reason"]).to_string(index=False))
-    count = Counter(scoreboard(results)["verdict"])
-    print("Claims: " + ", ".join(f"{number} {verdict}" for verdict, number in count.items()))
+    print(pd.DataFrame(lines, columns=["experiment", "", "time", ""]).to_string(index=False))
+    print(counted(scoreboard(results)))
     print(f"The page: {results / 'report.html'}, {results / 'README.md'}")
+
+
+def missing(task: Task) -> str:
+    """Data sets that could not be had, as the run noted them."""
+    facts = json.loads((Path(task.cfg.results_dir) / task.name / "run.json").read_text())
+    return f"without {', '.join(facts['left_out'])}" if facts["left_out"] else ""
 
 
 def minutes(seconds: float) -> str:
@@ -206,7 +222,7 @@ class Screen:
         expected = {task.name: 60 * task.cfg.minutes for task in self.tasks if task.cfg.minutes}
         if any(task.name not in expected for task in self.tasks if task.status in ("waiting", "running")):
             return ""
-        ended = [task for task in self.tasks if task.status == DONE and task.name in expected]
+        ended = [task for task in self.tasks if task.status == DONE and not task.resumed and task.name in expected]
         pace = sum(t.seconds for t in ended) / sum(expected[t.name] for t in ended) if ended else 1.0
         rest = [pace * expected[t.name] - spent for t, spent in self.at_work()]
         return f", about {minutes(max(max(rest, default=0), sum(max(r, 0) for r in rest) / self.jobs))} left"
@@ -229,14 +245,18 @@ def cores() -> int:
 
 def main() -> None:
     """sbnn-reproduce [jobs=N] [any override of sbnn-run's], such as budget=smoke or force=true."""
+    for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal must not leave experiments running
+        signal.signal(number, lambda *_: sys.exit("sbnn: stopped."))
     arguments = dict.fromkeys(sys.argv[1:])
     jobs = next((a.removeprefix("jobs=") for a in arguments if a.startswith("jobs=")), str(jobs_here()))
     try:
         if not jobs.isdecimal() or int(jobs) < 1:
             raise ConfigError(f"jobs={jobs} must be a whole number in [1, inf).")
+        if chosen := [a for a in arguments if a.startswith("experiment=")]:
+            raise ConfigError(f"{chosen[0]} is one experiment, and this runs all; use sbnn-run.")
         went_well = reproduce([a for a in arguments if not a.startswith("jobs=")], int(jobs))
     except SbnnError as error:
         sys.exit(f"sbnn: {error}")
     except KeyboardInterrupt:
-        sys.exit("sbnn: cut off; the same command goes on from the checkpoints.")
+        sys.exit("sbnn: cut off; run again without force=true, it goes on from the checkpoints.")
     sys.exit(0 if went_well else 1)

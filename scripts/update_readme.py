@@ -1,6 +1,5 @@
 """Write README.md's headline anew from results/."""
 
-from collections import Counter
 from pathlib import Path
 
 from sbnn.report import claims
@@ -14,12 +13,8 @@ HEADLINE = ["1a", "2a", "3a", "3e", "4a", "5a", "5c", "6b", "6d", "7a", "8a", "8
 def headline() -> str:
     """One line for each kind of claim that a reader looks for first."""
     verdicts = claims.scoreboard(RESULTS)
-    count = Counter(verdicts["verdict"])
-    kinds = ", ".join(
-        f"{count[kind]} {kind}" for kind in (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.NOT_RUN)
-    )
     shown = verdicts.set_index("id").loc[HEADLINE].reset_index().rename(columns={"id": ""})
-    return f"{as_markdown(shown[['', 'claim', 'paper', 'ours', 'verdict']])}\n\nOf all {len(verdicts)} claims: {kinds}."
+    return f"{as_markdown(shown[['', 'claim', 'paper', 'ours', 'verdict']])}\n\n{claims.counted(verdicts)}"
 
 
 def main() -> None:

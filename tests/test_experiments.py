@@ -1,6 +1,8 @@
 """Every experiment end to end at `budget=smoke`: what it writes, and what is in it."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -187,6 +189,17 @@ def test_experiments_share_one_table_of_claims(configured, tmp_path):
     judged = claims[claims["budget"].notna()]
     assert list(judged["id"]) == ["1a", "1b", "4a", "4b", "4c"]
     assert set(claims.drop(judged.index)["verdict"]) == {"not run"}
+
+
+def test_experiments_that_end_together_wait_for_each_other(configured, tmp_path):
+    for name in ("simulated_pruning", "simulated_relevance"):
+        execute(configured(f"experiment={name}", "budget=smoke"), tmp_path / name)
+    code = "import sys, pathlib, sbnn.report as r; [r.republish(pathlib.Path(sys.argv[1])) for _ in range(3)]"
+    folders = [tmp_path / name for name in ("simulated_pruning", "simulated_relevance")]
+    together = [subprocess.Popen([sys.executable, "-c", code, str(f)], stdout=subprocess.DEVNULL) for f in folders]
+    assert [process.wait() for process in together] == [0, 0]
+    claims = pd.read_csv(tmp_path / "claims.csv")
+    assert claims["budget"].notna().sum() == 5
 
 
 @pytest.mark.parametrize("override", ["chunk=3", "chunk=1000"])

@@ -93,12 +93,22 @@ def test_a_browser_shows_it_all(committed, tmp_path):
     assert said["outside"] == 0
 
 
+def test_committed_differences_are_marked_and_words_are_whole(committed):
+    by_path = {b.path: b.frame for b in committed if isinstance(b, Table) and b.path}
+    for path in ("mnist_pruning/error_rates", "uci_pruning/rmse_by_droprate", "lenet_pruning/lenet5_droprates"):
+        assert by_path[f"{path}.csv"].map(lambda cell: cell.endswith(("▼", "▲"))).to_numpy().any(), path
+    for words in WORDS["experiments"].values():
+        assert all(item[0].isupper() and item.endswith((".", ";")) for item in words["deviations"])
+
+
 def test_what_was_not_run_is_said(configured, tmp_path):
     execute(configured("experiment=simulated_relevance", "budget=smoke"), tmp_path / "simulated_relevance")
     text = (tmp_path / "README.md").read_text()
     assert text.count("Not run.") == len(WORDS["experiments"]) - 1
     assert "simulated_relevance/relevance.png" in text
-    assert "1 reproduced" in text or "reproduced, 0 partly" in text or "not reproduced" in text
+    judged = pd.read_csv(tmp_path / "simulated_relevance" / "claims.csv")["verdict"]
+    assert f"Of 33 claims: {(judged == 'reproduced').sum()} reproduced, 0 partly" in text
+    assert "31 not run." in text
     assert "<img" in (tmp_path / "report.html").read_text()
 
 

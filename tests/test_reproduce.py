@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +60,9 @@ def test_what_was_cut_off_is_resumed_if_nothing_changed(two_experiments, tmp_pat
     task.status = "running"
     memory.note(task)
     assert reproduce.Memory.of(tmp_path).was_cut_off(task)
+    task.status = reproduce.FAILED
+    memory.note(task)
+    assert memory.was_cut_off(task)
     _, [other, _] = reproduce.plan([*fixed, "seed=1"])
     assert not memory.was_cut_off(other)
 
@@ -70,8 +76,28 @@ def test_a_failure_is_reported_and_the_others_go_on(two_experiments, tmp_path, c
     assert "not run" in said
 
 
+def test_stopped_from_outside_it_leaves_nothing_running(tmp_path):
+    results = tmp_path / "results"
+    arguments = ["budget=smoke", f"results_dir={results}", "jobs=1"]
+    code = "from sbnn.reproduce import main; main()"
+    parent = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
+    assert "begins" in parent.stderr.readline()
+    (child,) = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+    parent.terminate()
+    assert parent.wait(60) == 1
+    assert "stopped" in parent.stderr.read()
+    assert not Path(f"/proc/{child}").exists()
+    assert "running" in (results / ".reproduced.json").read_text()  # to be resumed
+
+
 @pytest.mark.parametrize(
-    ("override", "sentence"), [("prior.pi=2", "prior.pi=2 must be"), ("jobs=0", "jobs=0 must be"), ("a.b=1", "a.b=1")]
+    ("override", "sentence"),
+    [
+        ("prior.pi=2", "prior.pi=2 must be"),
+        ("jobs=0", "jobs=0 must be"),
+        ("a.b=1", "a.b=1"),
+        ("experiment=x", "this runs all"),
+    ],
 )
 def test_bad_input_stops_it_before_anything_runs(tmp_path, monkeypatch, override, sentence):
     monkeypatch.setattr("sys.argv", ["sbnn-reproduce", f"results_dir={tmp_path}", override])

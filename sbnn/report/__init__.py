@@ -5,6 +5,8 @@ import os
 import platform
 import shlex
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn import __version__
-from sbnn.done import config_hash
+from sbnn.done import config_hash, report_hash
 from sbnn.errors import SbnnError
 from sbnn.report import (
     claims,
@@ -32,6 +34,11 @@ from sbnn.report import (
 from sbnn.report.rows import read_rows, write_text
 from sbnn.report.style import save
 from sbnn.run import Run
+
+try:
+    import fcntl
+except ImportError:  # not a Unix: run experiments one after the other there
+    fcntl = None
 
 # Each draws its experiment's tables and figures, by file name, from the rows alone.
 DRAWINGS = {
@@ -78,19 +85,25 @@ def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judge
     _put_back(run.output)
     fresh = _fresh(run.output)
     rows.to_csv(fresh / "rows.csv", index=False, float_format="%.6g")
+    facts = circumstances(cfg, run, seconds) | {"left_out": left_out(cfg, rows)}
     (fresh / "config.yaml").write_text(OmegaConf.to_yaml(cfg, resolve=True))
-    (fresh / "run.json").write_text(json.dumps(circumstances(cfg, run, seconds), indent=2) + "\n")
+    _write_facts(fresh, facts)
     return _finish(fresh, run.output, judged)
 
 
-def republish(folder: Path) -> None:
+def republish(folder: Path, gathered: bool = True) -> None:
     """The same from a folder's own rows.csv: tables, figures and claims anew, no training."""
     _put_back(folder)
     read_rows(folder / "rows.csv")
     fresh = _fresh(folder)
     for name in ("rows.csv", "config.yaml", "run.json"):
         shutil.copy(folder / name, fresh / name)
-    _finish(fresh, folder, judged=True)
+    _finish(fresh, folder, judged=True, gathered=gathered)
+
+
+def left_out(cfg: DictConfig, rows: pd.DataFrame) -> list[str]:
+    """Data sets that were asked for and could not be had."""
+    return [name for name in cfg.data.get("datasets", []) if name not in set(rows["dataset"])]
 
 
 def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
@@ -140,7 +153,11 @@ def _fresh(folder: Path) -> Path:
     return fresh
 
 
-def _finish(fresh: Path, folder: Path, judged: bool) -> float:
+def _write_facts(folder: Path, facts: dict) -> None:
+    (folder / "run.json").write_text(json.dumps(facts, indent=2) + "\n")
+
+
+def _finish(fresh: Path, folder: Path, judged: bool, gathered: bool = True) -> float:
     """Draw into the fresh folder, put it in the old one's place, then write anew what stands beside it."""
     rows, facts = read_rows(fresh / "rows.csv"), json.loads((fresh / "run.json").read_text())
     # Settings are chosen on validation data, claims are judged on test data.
@@ -153,15 +170,17 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
     verdicts = claims.judge(facts["experiment"], JUDGES, rows, facts["budget"])
     if judged:
         verdicts.to_csv(fresh / "claims.csv", index=False)
+    _write_facts(fresh, facts | {"report": report_hash()})
 
-    old = folder.with_name(f".{folder.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        os.replace(folder, old)
-    os.replace(fresh, folder)
-    shutil.rmtree(old, ignore_errors=True)
-    if judged:
-        gather(folder.parent)
+    with _alone(folder.parent):
+        old = folder.with_name(f".{folder.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        if folder.exists():
+            os.replace(folder, old)
+        os.replace(fresh, folder)
+        shutil.rmtree(old, ignore_errors=True)
+        if judged and gathered:
+            gather(folder.parent)
     print(f"\n{folder}: {', '.join(sorted(p.name for p in folder.iterdir()))}")
     if judged:
         print(verdicts[["id", "claim", "paper", "ours", "verdict"]].to_string(index=False))
@@ -170,6 +189,15 @@ def _finish(fresh: Path, folder: Path, judged: bool) -> float:
     if facts["experiment"] in CLOSING:
         print(f"\n{CLOSING[facts['experiment']](rows).to_string(index=False)}")
     return headline(rows, facts["experiment"])
+
+
+@contextmanager
+def _alone(results: Path) -> Iterator[None]:
+    """Experiments that run side by side put their folders there, and read each other's, one at a time."""
+    with (results / ".lock").open("w") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def gather(results: Path) -> None:

@@ -50,6 +50,13 @@ def judge(
     return verdicts[COLUMNS]
 
 
+def counted(verdicts: pd.DataFrame) -> str:
+    """How many claims have each verdict."""
+    count = verdicts["verdict"].value_counts()
+    kinds = ", ".join(f"{count.get(kind, 0)} {kind}" for kind in (REPRODUCED, PARTLY, NOT, NOT_RUN))
+    return f"Of {len(verdicts)} claims: {kinds}."
+
+
 def scoreboard(results: Path) -> pd.DataFrame:
     """Every claim of the paper, as text: judged by the experiments in a folder, or not run."""
     found = [results / name / "claims.csv" for name in PAPER["experiment"].unique()]

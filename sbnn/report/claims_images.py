@@ -1,5 +1,6 @@
 """How claims 6a to 7c are judged; their wording and criteria stand in paper_claims.csv."""
 
+import math
 from collections.abc import Callable
 
 import pandas as pd
@@ -21,7 +22,8 @@ class Network:
         wanted = [method, OWN_SCORE[method], recipe, width, augmentation]
         own = own[(own[["method", "score", "recipe", "width", "augmentation"]] == wanted).all(axis=1)]
         self.error = dict(zip(own.droprate, 100 * own["mean"], strict=True))
-        self.se = None if own.empty else 100 * float(own.se.iloc[0])
+        self.spread = dict(zip(own.droprate, 100 * own.se, strict=True))
+        self.se = self.spread.get(0.0)
         self.epochs = None if own.empty else int(own.epochs.iloc[0])
 
     def has(self, *droprates: float) -> bool:
@@ -34,8 +36,17 @@ class Network:
     def relative_rise(self, droprate: float) -> float:
         return self.rise(droprate) / self.error[0.0]
 
+    def relative_error(self, droprate: float) -> float:
+        """Standard error of the relative rise, as if other images were measured; they are the same, so it is less."""
+        full = self.error[0.0]
+        return math.hypot(self.spread[droprate], self.spread[0.0] * self.error[droprate] / full) / full
+
     def change(self, droprate: float) -> str:
         return f"{self.error[0.0]:.2f} % to {self.error[droprate]:.2f} %"
+
+
+def within(difference: float, se: float) -> str:
+    return ", within noise of each other" if abs(difference) <= 2 * se else ""
 
 
 Judged = tuple[str, float | None, list[bool]]  # our figure, its standard error, and whether the criterion holds
@@ -94,7 +105,9 @@ def cheaper_than_bbb(rows: pd.DataFrame, recipe: str) -> Judged | None:
     if not network.has(0.0, 0.98) or not rival.has(0.0, 0.98):
         return None
     own, other = network.relative_rise(0.98), rival.relative_rise(0.98)
-    return f"{own:+.1%} ({network.change(0.98)}), BbB {other:+.1%} ({rival.change(0.98)})", None, [own < other]
+    se = math.hypot(network.relative_error(0.98), rival.relative_error(0.98))
+    text = f"{own:+.1%} ({network.change(0.98)}), BbB {other:+.1%} ({rival.change(0.98)}){within(own - other, se)}"
+    return text, se, [own < other]
 
 
 def networks(rows: pd.DataFrame, method: str, recipe: str, *droprates: float) -> dict[str, Network]:
@@ -126,8 +139,12 @@ def cifar_cheaper(rows: pd.DataFrame) -> Finding:
     rises = {a: (ours[a].relative_rise(0.98), rivals[a].relative_rise(0.98)) for a in ours if a in rivals}
     if not rises:
         return LEFT_OUT
-    text = ", ".join(f"{own:+.1%} against {other:+.1%} ({a})" for a, (own, other) in rises.items())
-    return Finding(text, None, [a in rises and rises[a][0] < rises[a][1] / 2 and rises[a][1] > 0 for a in TREATMENTS])
+    errors = {a: math.hypot(ours[a].relative_error(0.98), rivals[a].relative_error(0.98)) for a in rises}
+    text = ", ".join(
+        f"{own:+.1%} against {other:+.1%} ({a}{within(own - other, errors[a])})" for a, (own, other) in rises.items()
+    )
+    holds = [a in rises and rises[a][0] < rises[a][1] / 2 and rises[a][1] > 0 for a in TREATMENTS]
+    return Finding(text, max(errors.values()), holds)
 
 
 def mean_error(rows: pd.DataFrame) -> float:

@@ -73,7 +73,7 @@ def error_rates(rows: pd.DataFrame) -> pd.DataFrame:
     for width, own in full.groupby("width"):
         paper = published(rows, "sBNN", width)
         cells = {"units": width, "weights": own.weights.iloc[0]}
-        cells["sBNN (paper, 300 epochs)"] = "" if paper.empty else f"{paper.error.iloc[0]:.2f}"
+        cells["sBNN (paper)"] = "" if paper.empty else f"{paper.error.iloc[0]:.2f}"
         lines.append(cells | {named(row): percent(row) for _, row in own.iterrows()})
     return pd.DataFrame(lines).fillna("")
 

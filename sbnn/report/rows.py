@@ -45,8 +45,8 @@ def read_rows(path: Path) -> pd.DataFrame:
 def write_text(path: Path, text: str) -> None:
     """Whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(text)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, path)
 
 
@@ -62,15 +62,16 @@ def mean_and_error(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return groups.agg(mean="mean", se="sem", replicates="size").reset_index()
 
 
-def paired(ours: pd.Series, other: pd.Series) -> str:
+def paired(ours: pd.Series, other: pd.Series, test_over_train: float = 0.0) -> str:
     """Mean difference ± standard error of what was measured on the same data sets, and if it is beyond noise.
 
-    `lower` and `higher` go by Student's two-sided 95 % bound; both series are indexed by data set.
+    `lower` and `higher` go by Student's two-sided 95 % bound; both series are indexed by data set. Random splits of one
+    data set share most of their training rows: Nadeau and Bengio's standard error allows for that.
     """
     difference = (ours - other).dropna()
     if len(difference) < 2:
         return ""
-    mean, se = difference.mean(), difference.sem()
+    mean, se = difference.mean(), difference.std() * math.sqrt(1 / len(difference) + test_over_train)
     digits = 2 if se == 0 else max(0, 1 - math.floor(math.log10(se)))
     beyond = abs(mean) > stats.t.ppf(0.975, len(difference) - 1) * se
     word = "" if not beyond else ", lower" if mean < 0 else ", higher"
@@ -79,5 +80,9 @@ def paired(ours: pd.Series, other: pd.Series) -> str:
 
 def as_markdown(table: pd.DataFrame) -> str:
     """A table of text for a page."""
-    lines = [list(table.columns), ["---"] * len(table.columns), *table.to_numpy().tolist()]
+    lines = [list(table.columns), ["---"] * len(table.columns), *table.map(_unbarred).to_numpy().tolist()]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _unbarred(cell: str) -> str:
+    return cell.replace("|", "\\|")

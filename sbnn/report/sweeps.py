@@ -20,8 +20,8 @@ def numbers(column: pd.Series) -> pd.Series:
 
 
 def heat_map(table: pd.DataFrame, keys: list[str], title: str) -> Figure | None:
-    """A cell for every job; none where jobs do not make a grid of two settings, or none succeeded."""
-    if len(keys) != 2 or table["headline"].isna().all():
+    """A cell for every job; none where jobs do not make a grid of two settings of one experiment, or none succeeded."""
+    if len(keys) != 2 or "experiment" in keys or table["headline"].isna().all():
         return None
     jobs, axes = table.apply(numbers), {"index": keys[0], "columns": keys[1]}
     run = jobs.pivot_table(**axes, aggfunc="size")

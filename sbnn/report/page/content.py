@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,16 +25,14 @@ def page(results: Path) -> list[Block]:
 
 def scoreboard(results: Path) -> Iterator[Block]:
     verdicts = claims.scoreboard(results)
-    count = Counter(verdicts["verdict"])
     yield Heading(1, WORDS["title"])
     yield Text(WORDS["about"])
     yield Text(WORDS["uncertainty"])
     yield Heading(2, "Scoreboard")
-    kinds = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.NOT_RUN)
-    yield Text(f"Of {len(verdicts)} claims: " + ", ".join(f"{count[kind]} {kind}" for kind in kinds) + ".")
+    yield Text(claims.counted(verdicts))
     ours = [f"{v.ours} (s.e. {v.se})" if v.se else v.ours for v in verdicts.itertuples()]
     shown = verdicts.assign(ours=ours).rename(columns={"id": ""})
-    yield Table(shown[["", "claim", "paper", "ours", "criterion", "verdict", "budget"]])
+    yield Table(shown[["", "verdict", "claim", "paper", "ours", "criterion", "budget"]])
 
 
 def experiment(results: Path, name: str) -> Iterator[Block]:
@@ -47,7 +44,8 @@ def experiment(results: Path, name: str) -> Iterator[Block]:
         yield Command(f"sbnn-run experiment={name}")
         return
     facts = json.loads((folder / "run.json").read_text())
-    yield Command(facts.get("command", f"sbnn-run experiment={name} budget={facts['budget']}"))
+    if "command" in facts:
+        yield Command(facts["command"])
     yield Text(circumstances(facts))
     for file, caption in words["tables"].items():
         if (folder / f"{file}.csv").exists():
@@ -63,14 +61,15 @@ def experiment(results: Path, name: str) -> Iterator[Block]:
 
 
 def circumstances(facts: dict) -> str:
-    """When a run was resumed, its time is the last part's."""
+    """What a reader needs to judge a time or to repeat a run."""
     minutes = facts["seconds"] / 60
     time = f"{minutes:.0f} minutes" if minutes >= 2 else f"{facts['seconds']:.0f} seconds"
     threads = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
-    resumed = ", after being resumed" if facts["resumed"] else ""
+    took = "It was resumed; its last part took" if facts["resumed"] else "It took"
+    left_out = f" Left out, for want of its file: {', '.join(facts['left_out'])}." if facts.get("left_out") else ""
     return (
-        f"Took {time}{resumed} on {facts['device']}, {threads}; budget `{facts['budget']}`, seed {facts['seed']}, "
-        f"commit `{facts['commit']}`, torch {facts['versions']['torch']}."
+        f"{took} {time} on {facts['device']}, {threads}; budget `{facts['budget']}`, seed {facts['seed']}, "
+        f"commit `{facts['commit']}`, torch {facts['versions']['torch']}.{left_out}"
     )
 
 

@@ -26,6 +26,8 @@ def plot(experiment: str, rows: pd.DataFrame) -> dict | None:
         return None
     metric, unit, by = PLOTS[experiment]
     found = summarised(rows[rows.metric == metric], metric, by)
+    if experiment == "mnist_pruning":
+        found = found.sort_values("width", ascending=False, kind="stable")  # the widest is the one that is pruned
     panels = [
         {"title": title(experiment, panel.iloc[0]), "series": [*ours(panel), *papers(experiment, panel.iloc[0])]}
         for _, panel in found.groupby(by, sort=False)

@@ -17,7 +17,7 @@ def as_html(blocks: list[Block], results: Path) -> str:
     title = next(block.text for block in blocks if isinstance(block, Heading))
     chapters = [block.text for block in blocks if isinstance(block, Heading) and block.level == 2]
     links = "".join(f'<a href="#{anchor(chapter)}">{marked_up(chapter)}</a>' for chapter in chapters)
-    style, script = (HERE.joinpath(name).read_text() for name in ("page.css", "page.js"))
+    style, script = (HERE.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     body = "\n".join(render(block) for block in blocks)
     return f"""<!doctype html>
 <html lang="en">
@@ -58,7 +58,8 @@ def rendered(block: Block, results: Path) -> str:
 
 @rendered.register
 def _(block: Heading, results: Path) -> str:
-    return f'<h{block.level} id="{anchor(block.text)}">{marked_up(block.text)}</h{block.level}>'
+    name = f' id="{anchor(block.text)}"' if block.level == 2 else ""
+    return f"<h{block.level}{name}>{marked_up(block.text)}</h{block.level}>"
 
 
 @rendered.register
@@ -91,7 +92,7 @@ def table_cell(text: str) -> str:
     """Verdicts and marked differences get a class for their colour; the words and signs say the same without it."""
     kind = {"reproduced": "yes", "partly": "partly", "not reproduced": "no", "not run": "open"}.get(text)
     kind = kind or {"▼": "yes", "▲": "no"}.get(text[-1:])
-    kind = kind or ("number" if re.match(r"-?\d[^a-z]*$", text) else None)
+    kind = kind or ("number" if re.match(r"-?[\d.]+( ± [\d.]+)?( %)?$", text) else None)
     return f"<td{f' class={kind}' if kind else ''}>{marked_up(text)}</td>"
 
 

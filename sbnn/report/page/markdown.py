@@ -1,6 +1,5 @@
 """The page as Markdown, for those who browse the repository."""
 
-import re
 from functools import singledispatch
 
 from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
@@ -43,7 +42,7 @@ def _(block: Table) -> str:
     if block.is_long:
         return f"{block.caption} {source} ({len(block.frame)} lines)"
     head = f"{block.caption} {source}".strip()
-    body = table_as_markdown(block.frame.map(lambda cell: re.sub(r"\|", r"\\|", cell)))
+    body = table_as_markdown(block.frame)
     return f"{head}\n\n{body}" if head else body
 
 

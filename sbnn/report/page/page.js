@@ -1,7 +1,9 @@
 // Error-by-droprate plots: hover or focus a point for value ± standard error, choose network, score and methods.
 "use strict";
 const SVG = "http://www.w3.org/2000/svg";
-const BOX = { width: 720, height: 400, left: 62, right: 16, top: 14, bottom: 46 };
+const BOX = { height: 400, left: 62, right: 16, top: 14, bottom: 46 }; // in pixels; as wide as the page
+const RADIUS = matchMedia("(pointer: coarse)").matches ? 7 : 4;
+const PRINTED = ["1 4", "8 3 1 3"]; // the paper's own curves, one or two a network
 const DASHES = { inclusion: "", snr: "6 4", magnitude: "2 3" };
 const OWN = "each method's own";
 
@@ -25,6 +27,7 @@ function choice(label, options, onChange) {
 function plot(figure) {
   const { unit, panels } = JSON.parse(figure.querySelector("script").textContent);
   const hidden = new Set();
+  let width;
   const scores = [OWN, ...new Set(panels.flatMap((p) => p.series.map((s) => s.score)).filter(Boolean))];
   const [panelLabel, panel] = choice("network", panels.map((p) => p.title), draw);
   const [scoreLabel, score] = choice("ranked by", scores, draw);
@@ -35,6 +38,7 @@ function plot(figure) {
   figure.append(make("form", {}, panelLabel, scoreLabel, make("label", {}, logarithmic, " logarithmic")), methods, stage,
     make("figcaption", {}, "Error as weights are pruned, ± standard error; hover over a point, or tap it."));
   draw();
+  new ResizeObserver(() => { if (stage.clientWidth !== width) draw(); }).observe(stage);
 
   // Of a method's scores its own is the first: inclusion for sBNN, snr for BbB, magnitude for a deterministic network.
   function chosen(all) {
@@ -45,9 +49,11 @@ function plot(figure) {
   }
 
   function draw() {
+    width = stage.clientWidth;
     const all = panels[panel.value].series;
     const there = chosen(all);
     listMethods(all, there);
+    there.filter((s) => s.score === null).forEach((s, i) => { s.place = i; });
     const shown = there.filter((s) => !hidden.has(s.method));
     const log = logarithmic.checked;
     const points = shown.flatMap((s) => s.points).filter((p) => !log || p[1] > 0);
@@ -76,10 +82,10 @@ function plot(figure) {
     let low = Math.min(...points.map((p) => p[1]));
     let high = Math.max(...points.map((p) => p[1]));
     [low, high] = log ? [low / 1.08, high * 1.08] : [0, high * 1.05];
-    const x = (d) => BOX.left + (reach(d) / furthest) * (BOX.width - BOX.left - BOX.right);
+    const x = (d) => BOX.left + (reach(d) / furthest) * (width - BOX.left - BOX.right);
     const y = (v) => BOX.height - BOX.bottom
       - ((scale(v) - scale(low)) / (scale(high) - scale(low) || 1)) * (BOX.height - BOX.top - BOX.bottom);
-    const svg = make("svg", { viewBox: `0 0 ${BOX.width} ${BOX.height}`, role: "img", "aria-label": unit });
+    const svg = make("svg", { viewBox: `0 0 ${width} ${BOX.height}`, role: "img", "aria-label": unit });
     axes(svg, x, y, low, high, log, [...new Set(points.map((p) => p[0]))].sort((a, b) => a - b));
     for (const s of shown) svg.append(curve(s, x, y, low, high, log));
     return svg;
@@ -88,7 +94,7 @@ function plot(figure) {
   function axes(svg, x, y, low, high, log, droprates) {
     const bottom = BOX.height - BOX.bottom;
     for (const value of ticks(low, high, log)) {
-      svg.append(make("line", { class: "grid", x1: BOX.left, x2: BOX.width - BOX.right, y1: y(value), y2: y(value) }),
+      svg.append(make("line", { class: "grid", x1: BOX.left, x2: width - BOX.right, y1: y(value), y2: y(value) }),
         make("text", { x: BOX.left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
     }
     let last = -Infinity;
@@ -97,7 +103,7 @@ function plot(figure) {
       last = x(d);
       svg.append(make("text", { x: x(d), y: bottom + 18, "text-anchor": "middle" }, percent(d).replace(" %", "")));
     }
-    svg.append(make("text", { x: (BOX.left + BOX.width) / 2, y: BOX.height - 8, "text-anchor": "middle" },
+    svg.append(make("text", { x: (BOX.left + width) / 2, y: BOX.height - 8, "text-anchor": "middle" },
       "weights pruned, %"),
     make("text", { transform: `translate(14 ${bottom / 2}) rotate(-90)`, "text-anchor": "middle" }, unit));
   }
@@ -108,7 +114,7 @@ function plot(figure) {
     const points = s.points.filter((p) => !log || p[1] > 0).sort((a, b) => a[0] - b[0]);
     const path = points.map((p, i) => `${i ? "L" : "M"}${x(p[0]).toFixed(1)} ${y(p[1]).toFixed(1)}`).join("");
     group.append(make("path", { d: path, fill: "none", "stroke-width": 1.8,
-      "stroke-dasharray": s.score === null ? "1 4" : DASHES[s.score] }));
+      "stroke-dasharray": s.score === null ? PRINTED[s.place] : DASHES[s.score] }));
     for (const [d, value, se] of points) {
       if (se) {
         group.append(make("line", { x1: x(d), x2: x(d), y1: y(inside(value - se)), y2: y(inside(value + se)) }));
@@ -116,7 +122,7 @@ function plot(figure) {
       const error = se === null ? "" : ` ± ${short(se)}`;
       const by = s.score === null ? "" : `, by ${s.score}`;
       const words = `${s.method}${by}: ${short(value)}${error} at ${percent(d)}`;
-      const dot = make("circle", { cx: x(d), cy: y(value), r: 4, tabindex: 0, "aria-label": words });
+      const dot = make("circle", { cx: x(d), cy: y(value), r: RADIUS, tabindex: 0, "aria-label": words });
       for (const event of ["pointerenter", "focus"]) dot.addEventListener(event, () => tip(words, x(d), y(value)));
       for (const event of ["pointerleave", "blur"]) dot.addEventListener(event, () => tip(null));
       group.append(dot);
@@ -127,10 +133,9 @@ function plot(figure) {
   function tip(words, left, top) {
     stage.querySelector(".tip")?.remove();
     if (words === null) return;
-    const ratio = stage.clientWidth / BOX.width;
-    const box = make("div", { class: "tip", style: `top: ${top * ratio + 10}px` }, words);
+    const box = make("div", { class: "tip", style: `top: ${top + 10}px` }, words);
     stage.append(box);
-    box.style.left = `${Math.max(0, Math.min(left * ratio + 10, stage.clientWidth - box.offsetWidth))}px`;
+    box.style.left = `${Math.max(0, Math.min(left + 10, stage.clientWidth - box.offsetWidth))}px`;
   }
 }
 
