@@ -87,7 +87,7 @@ def selection_rows(best="BNN_VS_CV", detected=lambda share: share):
 def test_selection():
     found = verdicts("simulated_selection", list(selection_rows()))
     assert (found["verdict"] == "reproduced").all(), found["ours"]
-    assert found.loc["3g", "ours"] == "best at 4 of 4 shares"
+    assert found.loc["3g", "ours"] == "best at 4 of 4 shares, at 4 of them beyond noise against every rival"
     worse = verdicts("simulated_selection", list(selection_rows("NN_Dr", lambda share: 1 - share)))
     assert worse.loc[["3d", "3e", "3g"], "verdict"].tolist() == ["partly", "not reproduced", "not reproduced"]
     assert worse.loc["3c", "verdict"] == "reproduced"  # NN_Dr may lead: the claim is about NN, BNN and LM

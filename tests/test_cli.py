@@ -37,6 +37,13 @@ def test_unknown_experiment_is_one_sentence(tmp_path):
     )
 
 
+def test_what_would_share_a_folder_cannot_be_swept(tmp_path):
+    answer = sbnn(tmp_path, "-m", "experiment=simulated_relevance", "budget=smoke", "chunk=1,2")
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+    assert "chunk=1,2 cannot be swept" in answer.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_bad_value_is_one_sentence_and_leaves_no_file(tmp_path):
     answer = sbnn(tmp_path, "experiment=simulated_relevance", "budget=smoke", "prior.pi=2")
     assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
