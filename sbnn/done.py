@@ -15,7 +15,7 @@ CHANGES_NO_RESULT = (
     "results_dir", "minutes", "progress", "resume", "force", "checkpoint_seconds", "threads", "device",
 )  # fmt: skip
 # What trains nothing: the commands, what is made of the rows afterwards, and the yaml (the configuration is compared).
-CHANGES_NO_ROW = ("report", "conf", "cli.py", "done.py", "search.py", "sweep.py", "reproduce.py")
+CHANGES_NO_ROW = ("report", "conf", "cli.py", "done.py", "search.py", "sweep.py", "reproduce.py", "screen.py")
 
 
 def finished(output: Path, cfg: DictConfig) -> bool:

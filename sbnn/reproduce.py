@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from sbnn.experiments import experiment
 from sbnn.report import gather, republish
 from sbnn.report.claims import counted, scoreboard
 from sbnn.report.rows import write_text
+from sbnn.screen import Screen, minutes
 
 DONE, SKIPPED, FAILED = "done", "skipped: done before, force=true runs it again", "failed"
 
@@ -44,6 +44,10 @@ class Task:
     began: float = 0.0
     seconds: float = 0.0
     resumed: bool = False
+
+    @property
+    def expected(self) -> float | None:
+        return self.cfg.minutes
 
     @property
     def mark(self) -> list[str]:
@@ -119,7 +123,7 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
             redraw_if_needed(results / task.name)
     screen = Screen(tasks, jobs)
     # The longest first, or the last one runs alone.
-    waiting = sorted((t for t in tasks if t.status == "waiting"), key=lambda t: -(t.cfg.minutes or 0))
+    waiting = sorted((t for t in tasks if t.status == "waiting"), key=lambda t: -(t.expected or 0))
     running: list[Task] = []
     try:
         while waiting or running:
@@ -180,58 +184,6 @@ def missing(task: Task) -> str:
     """Data sets that could not be had, as the run noted them."""
     facts = json.loads((Path(task.cfg.results_dir) / task.name / "run.json").read_text())
     return f"without {', '.join(facts['left_out'])}" if facts["left_out"] else ""
-
-
-def minutes(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
-
-
-class Screen:
-    """One display for all: on a terminal a few lines that stay in place, in a log a line now and then."""
-
-    def __init__(self, tasks: list[Task], jobs: int):
-        self.tasks, self.jobs, self.lines, self.shown = tasks, jobs, 0, -60.0
-        self.began, self.live = time.monotonic(), sys.stderr.isatty()
-
-    def say(self, line: str) -> None:
-        self.close()
-        print(line, file=sys.stderr, flush=True)
-
-    def show(self, running: list[Task]) -> None:
-        now = time.monotonic()
-        if not running or now - self.shown < (1 if self.live else 60):
-            return
-        self.close()
-        width = os.get_terminal_size(sys.stderr.fileno()).columns - 1 if self.live else 160
-        lines = [self.overall(), *(f"  {task.name}: {task.last_line()}" for task in running)]
-        print("\n".join(line[:width] for line in lines), file=sys.stderr, flush=True)
-        self.lines, self.shown = len(lines), now
-
-    def close(self) -> None:
-        """Take back what is to be written over."""
-        if self.live and self.lines:
-            print(f"\x1b[{self.lines}A\x1b[J", end="", file=sys.stderr)
-        self.lines = 0
-
-    def overall(self) -> str:
-        over = sum(task.status not in ("waiting", "running") for task in self.tasks)
-        return f"{over} of {len(self.tasks)} experiments over, {minutes(time.monotonic() - self.began)}{self.left()}"
-
-    def left(self) -> str:
-        """By the minutes that the yaml expects, and by how much slower or faster this machine has been so far."""
-        expected = {task.name: 60 * task.cfg.minutes for task in self.tasks if task.cfg.minutes}
-        if any(task.name not in expected for task in self.tasks if task.status in ("waiting", "running")):
-            return ""
-        ended = [task for task in self.tasks if task.status == DONE and not task.resumed and task.name in expected]
-        pace = sum(t.seconds for t in ended) / sum(expected[t.name] for t in ended) if ended else 1.0
-        rest = [pace * expected[t.name] - spent for t, spent in self.at_work()]
-        return f", about {minutes(max(max(rest, default=0), sum(max(r, 0) for r in rest) / self.jobs))} left"
-
-    def at_work(self) -> Iterator[tuple[Task, float]]:
-        """What is not over, and the seconds it has had."""
-        for task in self.tasks:
-            if task.status in ("waiting", "running"):
-                yield task, time.monotonic() - task.began if task.status == "running" else 0.0
 
 
 def jobs_here() -> int:

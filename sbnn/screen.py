@@ -1,0 +1,72 @@
+"""What a user sees while experiments run side by side: one display for all of them."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from typing import Protocol
+
+
+class Shown(Protocol):
+    """An experiment as it is shown."""
+
+    name: str
+    expected: float | None  # minutes
+    status: str
+    began: float
+    seconds: float
+    resumed: bool
+
+    def last_line(self) -> str: ...
+
+
+def minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+class Screen:
+    """On a terminal a few lines that stay in place, in a log a line now and then."""
+
+    def __init__(self, tasks: list[Shown], jobs: int):
+        self.tasks, self.jobs, self.lines, self.shown = tasks, jobs, 0, -60.0
+        self.began, self.live = time.monotonic(), sys.stderr.isatty()
+
+    def say(self, line: str) -> None:
+        self.close()
+        print(line, file=sys.stderr, flush=True)
+
+    def show(self, running: list[Shown]) -> None:
+        now = time.monotonic()
+        if not running or now - self.shown < (1 if self.live else 60):
+            return
+        self.close()
+        width = os.get_terminal_size(sys.stderr.fileno()).columns - 1 if self.live else 160
+        lines = [self.overall(), *(f"  {task.name}: {task.last_line()}" for task in running)]
+        print("\n".join(line[:width] for line in lines), file=sys.stderr, flush=True)
+        self.lines, self.shown = len(lines), now
+
+    def close(self) -> None:
+        """Take back what is to be written over."""
+        if self.live and self.lines:
+            print(f"\x1b[{self.lines}A\x1b[J", end="", file=sys.stderr)
+        self.lines = 0
+
+    def overall(self) -> str:
+        over = sum(task.status not in ("waiting", "running") for task in self.tasks)
+        return f"{over} of {len(self.tasks)} experiments over, {minutes(time.monotonic() - self.began)}{self.left()}"
+
+    def left(self) -> str:
+        """By the minutes that the yaml expects, and by how much slower or faster this machine has been so far."""
+        expected = {task.name: 60 * task.expected for task in self.tasks if task.expected}
+        if any(task.name not in expected for task in self.tasks if task.status in ("waiting", "running")):
+            return ""
+        ended = [task for task in self.tasks if task.status == "done" and not task.resumed and task.name in expected]
+        pace = sum(t.seconds for t in ended) / sum(expected[t.name] for t in ended) if ended else 1.0
+        rest = [pace * expected[t.name] - spent for t, spent in self.at_work()]
+        return f", about {minutes(max(max(rest, default=0), sum(max(r, 0) for r in rest) / self.jobs))} left"
+
+    def at_work(self) -> Iterator[tuple[Shown, float]]:
+        """What is not over, and the seconds it has had."""
+        for task in self.tasks:
+            if task.status in ("waiting", "running"):
+                yield task, time.monotonic() - task.began if task.status == "running" else 0.0
