@@ -11,6 +11,7 @@ import pytest
 from sbnn.cli import execute
 from sbnn.done import finished
 from sbnn.errors import SbnnError
+from sbnn.experiments import images
 from sbnn.report import publish, republish
 from sbnn.report.rows import COLUMNS
 from sbnn.run import Run
@@ -274,6 +275,33 @@ def test_image_rows(configured, tmp_path, has_images):
     pruning = pd.read_csv(tmp_path / "m" / "pruning.csv")
     assert list(pruning["removed"]) == ["0 %", "50 %"]
     assert "sBNN tuned (1 epochs), snr" in pruning.columns
+
+
+def test_what_was_measured_is_not_measured_again(configured, tmp_path, has_images, monkeypatch):
+    has_images("mnist")
+    keys = ["vary.width=[12]", "data.train_images=300", "data.test_images=50", "trainer.epochs=1", "droprates=[0,0.5]"]
+    keys += ["budget=smoke", "recipe=tuned", "checkpoint_seconds=1e-6"]
+    whole = run_rows(configured("experiment=mnist_pruning", *keys), tmp_path / "whole")
+    calls = []
+
+    def cut_off_at_the_third(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return measure(*arguments)
+
+    measure = images.measure
+    monkeypatch.setattr(images, "measure", cut_off_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        execute(configured("experiment=mnist_pruning", *keys), tmp_path / "cut")
+    resumed = run_rows(configured("experiment=mnist_pruning", *keys, "resume=true"), tmp_path / "cut")
+    assert len(calls) == 4  # two, one that was cut off, and that one again
+    pd.testing.assert_frame_equal(whole, resumed)
+
+
+def run_rows(cfg, folder):
+    execute(cfg, folder)
+    return pd.read_csv(folder / "rows.csv")
 
 
 @pytest.mark.parametrize(

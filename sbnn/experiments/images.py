@@ -14,12 +14,13 @@ from sbnn import config
 from sbnn.data.images import Augmentation, ImageData, held_out
 from sbnn.data.sources import data_directory
 from sbnn.data.vision import COLLECTIONS, Images, load
+from sbnn.done import config_hash
 from sbnn.errors import ConfigError
 from sbnn.experiments.recipes import changed, check_recipes
 from sbnn.methods import SCORES, Fit, fit, prior_of
 from sbnn.predictive import Classified
 from sbnn.pruning import Pruning, prune_masks
-from sbnn.report.rows import Rows
+from sbnn.report.rows import Rows, write_text
 from sbnn.run import Run
 from sbnn.schedule import Plan, Training
 from sbnn.streams import Streams, seed_modules, seed_of
@@ -103,7 +104,7 @@ def table_of(cfg: DictConfig, jobs: Iterable[tuple[Job, ImageData, ImageData]], 
     """Train and measure one network after the other."""
     rows = Rows(cfg.name, cfg.data.collection)
     for job, train, test in jobs:
-        measure(rows, run, job, trained(run, job, train), train, test)
+        measured(rows, run, job, trained(run, job, train), train, test)
     return rows.table()
 
 
@@ -115,6 +116,18 @@ def alone(cfg: DictConfig, **of: object) -> DictConfig:
 def trained(run: Run, job: Job, data: ImageData) -> Fit:
     seed_modules(job.seed, torch.device("cpu"))  # what is set aside starts where its module puts it
     return fit(run, job.method, job.build(), data, job.cfg, [job.seed], job.label, job.start)
+
+
+def measured(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: ImageData) -> None:
+    """As `measure`, but only once: what was measured of a network before the run was cut off lies by its checkpoint."""
+    kept = run.checkpoints and run.checkpoints / f"{job.label}-{config_hash(job.cfg)}.csv"
+    if kept is None or not kept.exists():
+        before = len(rows.frames)
+        measure(rows, run, job, model, train, test)
+        if kept is not None and run.world.leads:
+            write_text(kept, pd.concat(rows.frames[before:]).to_csv(index=False))
+    else:
+        rows.frames.append(pd.read_csv(kept))
 
 
 def measure(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: ImageData) -> None:

@@ -8,7 +8,7 @@ from omegaconf import DictConfig
 
 from sbnn.errors import ConfigError
 from sbnn.experiments import images
-from sbnn.experiments.images import Job, check_plan, data_of, images_of, measure, trained
+from sbnn.experiments.images import Job, check_plan, data_of, images_of, measured, trained
 from sbnn.experiments.recipes import changed, recipes
 from sbnn.layout import Layout
 from sbnn.methods import as_fit
@@ -41,9 +41,9 @@ def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
     else:
         start = as_fit(load_weights(build(), cfg.pretrained), run, first.cfg)
         first = replace(first, start=start)
-    measure(rows, run, first, start, train, test)
+    measured(rows, run, first, start, train, test)
     for method, recipe, own in recipes(cfg):
         if method != "NN":
             job = Job(method, recipe, own, build, of, start)
-            measure(rows, run, job, trained(run, job, train), train, test)
+            measured(rows, run, job, trained(run, job, train), train, test)
     return rows.table()
