@@ -56,7 +56,8 @@ def execute(cfg: DictConfig, output: Path, judged: bool = True) -> float:
     if not run.world.leads:
         return headline(rows, cfg.name)
     found = publish(rows, cfg, run, time.monotonic() - started, judged)
-    run.forget_checkpoints()
+    if not cfg.keep_checkpoints:
+        run.forget_checkpoints()
     return found
 
 

@@ -34,7 +34,7 @@ CHOICES = {
     "recipe": ("all", "tuned", "paper", "set_1", "set_2"),
     "rivals": ("NN", "NN_Dr", "BbB"),
 }
-FLAGS = ("progress", "resume", "force", "likelihood.learned", "trainer.proximal", "pruning.biases")
+FLAGS = ("progress", "resume", "force", "keep_checkpoints", "likelihood.learned", "trainer.proximal", "pruning.biases")
 WHOLE_NUMBERS = {
     "seed": "[0, inf)",
     "threads": "[1, inf)",

@@ -12,7 +12,7 @@ from sbnn.config import PACKAGE
 
 # What decides where, how fast and how visibly a run goes, but not its results.
 CHANGES_NO_RESULT = (
-    "results_dir", "minutes", "progress", "resume", "force", "checkpoint_seconds", "threads", "device",
+    "results_dir", "minutes", "progress", "resume", "force", "keep_checkpoints", "checkpoint_seconds", "threads", "device",
 )  # fmt: skip
 # What trains nothing: the commands, what is made of the rows afterwards, and the yaml (the configuration is compared).
 CHANGES_NO_ROW = ("report", "conf", "cli.py", "done.py", "search.py", "sweep.py", "reproduce.py", "screen.py")
@@ -27,11 +27,11 @@ def finished(output: Path, cfg: DictConfig) -> bool:
     return not cfg.force and (facts.get("config"), facts.get("code")) == (config_hash(cfg), code_hash())
 
 
-def config_hash(cfg: DictConfig) -> str:
+def config_hash(cfg: DictConfig, but: Iterable[str] = ()) -> str:
     """Every value that can change a result, and the weights in the file that `pretrained` names."""
     ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
     plain = OmegaConf.to_container(ours, resolve=True)
-    kept = {key: value for key, value in plain.items() if key not in CHANGES_NO_RESULT}
+    kept = {key: value for key, value in plain.items() if key not in (*CHANGES_NO_RESULT, *but)}
     kept["data"].pop("dir", None)
     if isinstance(cfg.pretrained, str) and Path(cfg.pretrained).is_file():
         kept["pretrained"] = hashlib.sha256(Path(cfg.pretrained).read_bytes()).hexdigest()

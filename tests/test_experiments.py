@@ -296,6 +296,7 @@ def test_what_was_measured_is_not_measured_again(configured, tmp_path, has_image
         execute(configured("experiment=mnist_pruning", *keys), tmp_path / "cut")
     resumed = run_rows(configured("experiment=mnist_pruning", *keys, "resume=true"), tmp_path / "cut")
     assert len(calls) == 4  # two, one that was cut off, and that one again
+    assert not (tmp_path / ".checkpoints" / "cut").exists()
     pd.testing.assert_frame_equal(whole, resumed)
 
 

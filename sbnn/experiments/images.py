@@ -120,7 +120,8 @@ def trained(run: Run, job: Job, data: ImageData) -> Fit:
 
 def measured(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: ImageData) -> None:
     """As `measure`, but only once: what was measured of a network before the run was cut off lies by its checkpoint."""
-    kept = run.checkpoints and run.checkpoints / f"{job.label}-{config_hash(job.cfg)}.csv"
+    settings = config_hash(job.cfg, but=("recipe", "recipes", "rivals"))  # a job has its recipe's changes already
+    kept = run.checkpoints and run.checkpoints / f"{job.label}-{settings}.csv"
     if kept is None or not kept.exists():
         before = len(rows.frames)
         measure(rows, run, job, model, train, test)
