@@ -12,7 +12,8 @@ from sbnn.config import PACKAGE
 
 # What decides where, how fast and how visibly a run goes, but not its results.
 CHANGES_NO_RESULT = (
-    "results_dir", "minutes", "progress", "resume", "force", "keep_checkpoints", "checkpoint_seconds", "threads", "device",
+    "results_dir", "minutes", "progress", "resume", "force", "keep_checkpoints", "checkpoint_seconds", "threads",
+    "device",
 )  # fmt: skip
 # What trains nothing: the commands, what is made of the rows afterwards, and the yaml (the configuration is compared).
 CHANGES_NO_ROW = ("report", "conf", "cli.py", "done.py", "search.py", "sweep.py", "reproduce.py", "screen.py")

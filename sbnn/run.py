@@ -20,8 +20,8 @@ from sbnn.parallel import World, on_this_machine
 # What may change between a run and its resumption without changing how a network is trained: what is measured of it,
 # and which others are trained beside it (a recipe's changes are already in its own configuration).
 BESIDE_THE_POINT = (
-    "resume", "force", "keep_checkpoints", "budget", "minutes", "progress", "checkpoint_seconds", "results_dir", "droprates", "pruning",
-    "predictive", "recipe", "recipes", "rivals", "finetune", "by_network",
+    "resume", "force", "keep_checkpoints", "budget", "minutes", "progress", "checkpoint_seconds", "results_dir",
+    "droprates", "pruning", "predictive", "recipe", "recipes", "rivals", "finetune", "by_network",
 )  # fmt: skip
 
 
