@@ -1,6 +1,6 @@
 """What a user sees while experiments run side by side: one display for all of them."""
 
-import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Screen:
         if not running or now - self.shown < (1 if self.live else 60):
             return
         self.close()
-        width = os.get_terminal_size(sys.stderr.fileno()).columns - 1 if self.live else 160
+        width = shutil.get_terminal_size().columns - 1 if self.live else 160
         lines = [self.overall(), *(f"  {task.name}: {task.last_line()}" for task in running)]
         print("\n".join(line[:width] for line in lines), file=sys.stderr, flush=True)
         self.lines, self.shown = len(lines), now
