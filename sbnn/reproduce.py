@@ -77,11 +77,18 @@ class Task:
             self.process.wait()
 
     def last_line(self) -> str:
-        """Of its log: the progress bar, or the sentence it failed with."""
+        """Of its log: most of the time the progress bar."""
+        return next((line.strip() for line in reversed(self.last_lines()) if line.strip()), "")
+
+    def reason(self) -> str:
+        """Why it failed: our own sentence, which may follow a progress bar, or what Python says last."""
+        said = [line.partition("sbnn: ")[2] for line in self.last_lines() if "sbnn: " in line]
+        return said[-1] if said else self.last_line()
+
+    def last_lines(self) -> list[str]:
         with self.log.open("rb") as log:
             log.seek(max(0, self.log.stat().st_size - 4000))
-            text = log.read().decode(errors="ignore").replace("\r", "\n")
-        return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "")
+            return log.read().decode(errors="ignore").replace("\r", "\n").split("\n")
 
 
 @dataclass
@@ -136,7 +143,7 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
             for task in [task for task in running if task.ended()]:
                 running.remove(task)
                 memory.note(task)
-                reason = f": {task.last_line()}" if task.status == FAILED else ""
+                reason = f": {task.reason()}" if task.status == FAILED else ""
                 screen.say(f"{task.name} {task.status} after {minutes(task.seconds)}{reason}")
             screen.show(running)
             time.sleep(0.5 if running else 0)
@@ -172,7 +179,7 @@ def redraw_if_needed(folder: Path) -> None:
 def summarise(tasks: list[Task], results: Path) -> None:
     gather(results)
     lines = [
-        [t.name, t.status, minutes(t.seconds) if t.seconds else "", t.last_line() if t.status == FAILED else missing(t)]
+        [t.name, t.status, minutes(t.seconds) if t.seconds else "", t.reason() if t.status == FAILED else missing(t)]
         for t in tasks
     ]
     print(pd.DataFrame(lines, columns=["experiment", "", "time", ""]).to_string(index=False))

@@ -21,7 +21,7 @@ from sbnn.parallel import World, on_this_machine
 # and which others are trained beside it (a recipe's changes are already in its own configuration).
 BESIDE_THE_POINT = (
     "resume", "force", "keep_checkpoints", "budget", "minutes", "progress", "checkpoint_seconds", "results_dir",
-    "droprates", "pruning", "predictive", "recipe", "recipes", "rivals", "finetune", "by_network",
+    "threads", "droprates", "pruning", "predictive", "recipe", "recipes", "rivals", "finetune", "by_network",
 )  # fmt: skip
 
 
