@@ -119,9 +119,9 @@ def trained(run: Run, job: Job, data: ImageData) -> Fit:
 
 
 def measured(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: ImageData) -> None:
-    """As `measure`, but only once: what was measured of a network before the run was cut off lies by its checkpoint."""
+    """As `measure`, but only once: what this code measured before the run was cut off lies by the checkpoint."""
     settings = config_hash(job.cfg, but=("recipe", "recipes", "rivals"))  # a job has its recipe's changes already
-    kept = run.checkpoints and run.checkpoints / f"{job.label}-{settings}.csv"
+    kept = run.checkpoints and run.checkpoints / f"{job.label}-{settings}-{run.code}.csv"
     if kept is None or not kept.exists():
         before = len(rows.frames)
         measure(rows, run, job, model, train, test)

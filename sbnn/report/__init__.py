@@ -72,7 +72,9 @@ CLOSING = {
     "vgg_pruning": compression.closing,
 }
 
-NOT_TO_BE_REPEATED = ("results_dir=", "data.dir=", "pretrained=", "progress=", "resume=", "force=", "threads=")
+NOT_TO_BE_REPEATED = (
+    "results_dir=", "data.dir=", "pretrained=", "progress=", "resume=", "force=", "keep_checkpoints=", "threads=",
+)  # fmt: skip
 
 
 def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judged: bool) -> float:
