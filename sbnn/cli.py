@@ -1,5 +1,6 @@
 """Two commands: `sbnn-run` trains an experiment and reports it, `sbnn-report` reports it, or all of them, again."""
 
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -33,6 +34,9 @@ EXTRAS = {
     "hydra/sweeper=optuna": "optuna",
     "hydra/sweeper=tpe": "optuna",
 }
+NOT_TO_BE_REPEATED = (
+    "results_dir=", "data.dir=", "pretrained=", "progress=", "resume=", "force=", "keep_checkpoints=", "threads=",
+)  # fmt: skip
 # Keys that do not name a job's folder.
 UNNAMED = set(OmegaConf.load(CONF / "config.yaml").hydra.job.config.override_dirname.exclude_keys) - {"experiment"}
 
@@ -42,10 +46,16 @@ def _run(cfg: DictConfig) -> float:
     with one_sentence_errors():
         if sweeping() and finished(output_folder(), cfg):
             return headline(read_rows(output_folder() / "rows.csv"), cfg.name)
-        return execute(cfg, output_folder(), judged=not sweeping())
+        return execute(cfg, output_folder(), typed(), judged=not sweeping())
 
 
-def execute(cfg: DictConfig, output: Path, judged: bool = True) -> float:
+def typed() -> str:
+    """The command that was given, but for what names places on one machine or changes no number."""
+    given = [o for o in HydraConfig.get().overrides.task if not o.startswith(NOT_TO_BE_REPEATED)]
+    return " ".join(["sbnn-run", *(shlex.quote(override) for override in given)])
+
+
+def execute(cfg: DictConfig, output: Path, command: str = "", judged: bool = True) -> float:
     """Check, train, report; return the headline number for a sweeper to optimise."""
     check(cfg)
     module = experiment(cfg.name)
@@ -55,7 +65,7 @@ def execute(cfg: DictConfig, output: Path, judged: bool = True) -> float:
     rows = module.run(cfg, run)
     if not run.world.leads:
         return headline(rows, cfg.name)
-    found = publish(rows, cfg, run, time.monotonic() - started, judged)
+    found = publish(rows, cfg, run, time.monotonic() - started, command, judged)
     if not cfg.keep_checkpoints:
         run.forget_checkpoints()
     return found

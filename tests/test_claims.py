@@ -10,7 +10,7 @@ from sbnn.report import claims_images, claims_uci
 from sbnn.report.claims import judge
 from sbnn.report.claims_simulated import JUDGES
 from sbnn.report.claims_uci import WIDTHS
-from sbnn.report.simulated import along
+from sbnn.report.simulated import along, paired_pruned
 from sbnn.report.uci import prunable, published
 
 
@@ -64,6 +64,17 @@ def test_pruning():
     assert list(found["verdict"]) == ["reproduced", "reproduced", "partly"]  # 0 % is too far from 20 %
     # 0.6 is within 5 % again at 50 % active, but only after 0.5 was not: what counts is the unbroken stretch
     assert "60% at 20%, 40% at 50%, 0% at 90% active" in found.loc["4a", "ours"]
+
+
+def test_pruned_networks_are_compared_on_the_same_data_sets():
+    rows = [
+        {"active_share": 0.2, "replicate": r, "droprate": d, "method": method, "score": score, "value": r + d + worse}
+        for r, d in itertools.product(range(3), [0.0, 0.5])
+        for method, score, worse in [("sBNN", "inclusion", 0.0), ("BbB", "snr", 0.25)]
+    ]  # data sets differ by far more than the methods do
+    found = paired_pruned(pd.DataFrame(rows)).set_index("droprate")
+    assert found.loc[0.5, "sBNN, inclusion − full"] == "0.50 ± 0.00, higher"
+    assert (found["sBNN, inclusion − BbB, snr"] == "-0.25 ± 0.00, lower").all()
 
 
 def selection_rows(best="BNN_VS_CV", detected=lambda share: share):
@@ -126,6 +137,9 @@ def test_uci_at_the_papers_own_numbers():
     assert "9 of 9" in found.loc["5a", "ours"]
     assert found.loc["5a", "ours"].startswith("3.07 / 5.54 / 0.69 / 0.08 / 0.00 / 4.00 / 4.48 / 0.62 / 0.94 / not run")
     assert "as stated 6 of 9" in found.loc["5d", "ours"]
+    errors = [published(name, "sBNN")[1] for name in DATASETS if name != "year"]
+    assert [float(error) for error in found.loc["5a", "se"].split(" / ")] == pytest.approx(errors, rel=0.05, abs=1e-9)
+    assert "power (+119% ± " in found.loc["5c", "ours"]
     assert uci_verdicts(left_out=("year", "yacht"))["verdict"].tolist() == [*["partly"] * 3, "not run"]
     assert (uci_verdicts(left_out=tuple(DATASETS)[:-1]).loc[["5a", "5b", "5c"], "verdict"] == "partly").all()
 

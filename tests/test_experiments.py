@@ -32,7 +32,7 @@ EXPECTED = {
         "claims": 7,
     },
     "simulated_pruning": {
-        "tables": ["pruning"],
+        "tables": ["pruning", "paired"],
         "figures": ["pruning"],
         "own": ["active_share", "D", "alpha", "f"],
         "claims": 3,
@@ -244,7 +244,7 @@ def test_rows_that_are_not_finite_are_never_written(configured, tmp_path):
     rows = pd.read_csv(tmp_path / "a" / "rows.csv")
     rows.loc[3, "value"] = np.inf
     with pytest.raises(SbnnError, match="is not finite; nothing is written"):
-        publish(rows, cfg, Run.from_config(cfg, tmp_path / "b"), 1.0, judged=True)
+        publish(rows, cfg, Run.from_config(cfg, tmp_path / "b"), 1.0, "", judged=True)
     assert not (tmp_path / "b").exists()
 
 

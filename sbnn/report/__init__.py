@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn import __version__
@@ -72,12 +70,8 @@ CLOSING = {
     "vgg_pruning": compression.closing,
 }
 
-NOT_TO_BE_REPEATED = (
-    "results_dir=", "data.dir=", "pretrained=", "progress=", "resume=", "force=", "keep_checkpoints=", "threads=",
-)  # fmt: skip
 
-
-def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judged: bool) -> float:
+def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, command: str, judged: bool) -> float:
     """Write a finished run's folder, whole or not at all; return its headline number for a sweeper."""
     if not np.isfinite(rows["value"]).all():
         bad = rows[~np.isfinite(rows["value"])].iloc[0]
@@ -87,7 +81,7 @@ def publish(rows: pd.DataFrame, cfg: DictConfig, run: Run, seconds: float, judge
     _put_back(run.output)
     fresh = _fresh(run.output)
     rows.to_csv(fresh / "rows.csv", index=False, float_format="%.6g")
-    facts = circumstances(cfg, run, seconds) | {"left_out": left_out(cfg, rows)}
+    facts = circumstances(cfg, run, seconds, command) | {"left_out": left_out(cfg, rows)}
     (fresh / "config.yaml").write_text(OmegaConf.to_yaml(cfg, resolve=True))
     _write_facts(fresh, facts)
     return _finish(fresh, run.output, judged)
@@ -108,13 +102,13 @@ def left_out(cfg: DictConfig, rows: pd.DataFrame) -> list[str]:
     return [name for name in cfg.data.get("datasets", []) if name not in set(rows["dataset"])]
 
 
-def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
+def circumstances(cfg: DictConfig, run: Run, seconds: float, command: str) -> dict:
     """What a reader needs to judge or repeat the run."""
     packages = ("torch", "numpy", "pandas", "scikit-learn", "matplotlib", "hydra-core")
     device = torch.cuda.get_device_name(run.device) if run.device.type == "cuda" else platform.machine()
     return {
         "experiment": cfg.name,
-        "command": command(cfg),
+        "command": command,
         "budget": cfg.budget,
         "seed": cfg.seed,
         "measured_on": cfg.data.get("evaluate_on", "test"),
@@ -129,14 +123,6 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float) -> dict:
         "python": platform.python_version(),
         "versions": {"sbnn": __version__} | {name: version(name) for name in packages},
     }
-
-
-def command(cfg: DictConfig) -> str:
-    """What was typed, but for what names places on one machine or only shows progress."""
-    if not HydraConfig.initialized():
-        return f"sbnn-run experiment={cfg.name} budget={cfg.budget}"
-    typed = [o for o in HydraConfig.get().overrides.task if not o.startswith(NOT_TO_BE_REPEATED)]
-    return " ".join(["sbnn-run", *(shlex.quote(override) for override in typed)])
 
 
 def _put_back(folder: Path) -> None:

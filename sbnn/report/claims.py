@@ -1,5 +1,6 @@
 """What a claim is, how it is judged from rows, and the table of verdicts."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,13 @@ REPRODUCED, PARTLY, NOT, NOT_RUN = "reproduced", "partly", "not reproduced", "no
 
 @dataclass(frozen=True)
 class Finding:
-    """What the rows say about a claim: our figure, its standard error, and which parts of the criterion hold.
+    """What the rows say about a claim: our figure, its standard error or errors, and which parts of the criterion hold.
 
     No parts at all means that the run left out what the claim is about.
     """
 
     ours: str
-    se: float | None
+    se: float | list[float] | None
     holds: list[bool]
 
     @property
@@ -44,10 +45,16 @@ def judge(
     verdicts = PAPER[PAPER["experiment"] == experiment].copy()
     found = [judges[claim](rows) for claim in verdicts["id"]]
     verdicts["ours"] = [f.ours for f in found]
-    verdicts["se"] = ["" if f.se is None else f"{f.se:.2g}" for f in found]
+    verdicts["se"] = [spelled(f.se) for f in found]
     verdicts["verdict"] = [f.verdict for f in found]
     verdicts["budget"] = budget
     return verdicts[COLUMNS]
+
+
+def spelled(se: float | list[float] | None) -> str:
+    if isinstance(se, list):
+        return " / ".join(map(spelled, se))
+    return "" if se is None or math.isnan(se) else f"{se:.2g}"
 
 
 def counted(verdicts: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from sbnn.data.uci import DATASETS
 from sbnn.report.claims import LEFT_OUT, Finding
-from sbnn.report.uci import RIVALS, cell, published, summary
+from sbnn.report.uci import CURVE, RIVALS, cell, published, summary
 
 EARLY_LOSS = ("power", "kin8nm", "protein")
 UNJUDGED = "naval"  # 5c: the paper's two decimals do not say whether it is flat
@@ -48,7 +48,7 @@ def as_good_as_the_paper(droprate: float) -> Callable[[pd.DataFrame], Finding]:
         if tuned := found(rows, "tuned", droprate):
             text += f"; tuned {len(tuned) - len(missed(tuned, droprate))} of {len(tuned)}"
         holds = [False] * len(worse) + [True] * (len(cells) - len(worse))
-        return Finding(text, None, holds + incomplete(cells))
+        return Finding(text, [ours["se"] for ours in cells.values()], holds + incomplete(cells))
 
     return find
 
@@ -59,9 +59,17 @@ def flat_to_half(rows: pd.DataFrame) -> Finding:
     if not rises:
         return LEFT_OUT
     flat = [n for n, rise in rises.items() if rise <= 0.05]
-    lost = [f"{n} (+{rise:.0%})" for n, rise in rises.items() if rise > 0.05]
+    lost = [f"{n} (+{rise:.0%}{rise_error(rows, n)})" for n, rise in rises.items() if rise > 0.05]
     text = f"flat on {len(flat)}: {', '.join(flat) or 'none'}; loss on {len(lost)}: {', '.join(lost) or 'none'}"
     return Finding(text, None, [(n in flat) != (n in EARLY_LOSS) for n in rises] + incomplete(full))
+
+
+def rise_error(rows: pd.DataFrame, dataset: str) -> str:
+    """Standard error of the rise from full to half, which is measured on the same splits."""
+    own = rows[(rows[CURVE[:-1]] == [dataset, WIDTHS.get(dataset, 50), "sBNN", "paper", "inclusion"]).all(axis=1)]
+    curves = own[own.metric == "rmse"].pivot_table(index="replicate", columns="droprate", values="value")
+    error = (curves[0.5] - curves[0.0]).sem() / curves[0.0].mean()
+    return f" ± {error:.0%}" if np.isfinite(error) else ""
 
 
 def lowest_of_all(rows: pd.DataFrame) -> Finding:

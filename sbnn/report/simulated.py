@@ -161,4 +161,19 @@ def pruning(rows: pd.DataFrame) -> Drawn:
         ax.set(title=f"{share:.0%} of features active", xlabel="share of weights pruned")
     axes[0].set(ylabel="test MSE / variance of y", ylim=(0, None))
     axes[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
-    return {"pruning": table}, {"pruning": figure}
+    return {"pruning": table, "paired": paired_pruned(tests)}, {"pruning": figure}
+
+
+def paired_pruned(tests: pd.DataFrame) -> pd.DataFrame:
+    """Test error of sBNN pruned by inclusion less that of all else at the same droprate, and less its own in full."""
+    lines = []
+    for share, own in tests.groupby("active_share"):
+        curves = own.pivot_table(index="replicate", columns=["method", "score", "droprate"], values="value")
+        ours = curves["sBNN", "inclusion"]
+        others = [key for key in curves.columns.droplevel("droprate").unique() if key != ("sBNN", "inclusion")]
+        for droprate in ours:
+            line = {"active_share": share, "droprate": droprate, "datasets": len(ours)}
+            line["sBNN, inclusion − full"] = paired(ours[droprate], ours[0.0]) if droprate else ""
+            line |= {f"sBNN, inclusion − {m}, {s}": paired(ours[droprate], curves[m, s, droprate]) for m, s in others}
+            lines.append(line)
+    return pd.DataFrame(lines)

@@ -44,7 +44,7 @@ def experiment(results: Path, name: str) -> Iterator[Block]:
         yield Command(f"sbnn-run experiment={name}")
         return
     facts = json.loads((folder / "run.json").read_text())
-    if "command" in facts:
+    if facts.get("command"):
         yield Command(facts["command"])
     yield Text(circumstances(facts))
     for file, caption in words["tables"].items():
