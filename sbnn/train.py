@@ -69,7 +69,7 @@ def train(
         """One Monte Carlo estimate, parameter by parameter; autograd sees no more than the sampled weights."""
         named = layout.unflatten(weights) | aside
         leaves = {name: value.detach().requires_grad_() for name, value in named.items()}
-        with autocast(training.autocast, streams.device):
+        with autocast(training.autocast, streams.device, likelihood):
             outputs = layout.forward(leaves, x, buffers).to(weights.dtype)  # (R, B, out)
         nll = likelihood.nll(outputs, y) * share  # (R,)
         wanted = [*leaves.values(), *likelihood.parameters()]
@@ -124,9 +124,13 @@ def train(
         checkpoint.save({"step": plan.steps, "movable": movable, "buffers": buffers})
 
 
-def autocast(choice: str, device: torch.device) -> torch.autocast:
-    """The network, and only that, in bfloat16: `always`, or where a GPU is made for it with `auto`."""
+def autocast(choice: str, device: torch.device, likelihood: Gaussian | Categorical) -> torch.autocast:
+    """The network, and only that, in bfloat16: `always`, or with `auto` for labels where a GPU is made for it.
+
+    Its three digits are too few for a regression whose noise is small.
+    """
     fast = choice == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    fast = fast and isinstance(likelihood, Categorical)
     return torch.autocast(device.type, torch.bfloat16, enabled=fast or choice == "always")
 
 

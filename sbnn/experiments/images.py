@@ -120,8 +120,10 @@ def trained(run: Run, job: Job, data: ImageData) -> Fit:
 
 def measured(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: ImageData) -> None:
     """As `measure`, but only once: what this code measured before the run was cut off lies by the checkpoint."""
-    settings = config_hash(job.cfg, but=("recipe", "recipes", "rivals"))  # a job has its recipe's changes already
-    kept = run.checkpoints and run.checkpoints / f"{job.label}-{settings}-{run.code}.csv"
+    cfg = job.cfg.copy()
+    cfg.recipes = {"finetune": cfg.recipes.get("finetune")}  # the job has the changes of its own recipe already
+    name = f"{job.label}-{config_hash(cfg, but=('recipe', 'rivals'))}-{run.code}.csv"
+    kept = run.checkpoints and run.checkpoints / name
     if kept is None or not kept.exists():
         before = len(rows.frames)
         measure(rows, run, job, model, train, test)
