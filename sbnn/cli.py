@@ -19,7 +19,7 @@ from sbnn.done import finished
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
 from sbnn.parallel import complain, leave
-from sbnn.report import gather, headline, publish, republish
+from sbnn.report import headline, publish, republish, republish_all
 from sbnn.report.rows import read_rows
 from sbnn.run import Run
 from sbnn.search import register
@@ -77,9 +77,7 @@ def _report(cfg: DictConfig) -> None:
     with one_sentence_errors():
         folder = output_folder()
         if cfg.name is None:
-            for path in sorted(folder.glob("*/rows.csv")):
-                republish(path.parent, gathered=False)
-            gather(folder)
+            republish_all(folder)
         else:
             check(cfg)
             republish(folder)

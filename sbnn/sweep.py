@@ -76,6 +76,7 @@ class Ledger(Callback):
         rows, facts = read_rows(self.output / "rows.csv"), json.loads((self.output / "run.json").read_text())
         self.job |= {"headline": headline(rows, config.name), "seconds": facts["seconds"], "reason": ""}
         self.job["errors"] = errors_by_droprate(rows, config.name)
+        self.job["on_test_data"] = config.data.get("evaluate_on") == "test"
         self.note()
 
     def note(self) -> None:
@@ -99,6 +100,8 @@ class Ledger(Callback):
         else:
             save(figure, folder / "sweep.png")
         announce(table, keys)
+        if any(job.get("on_test_data") for job in jobs):
+            print("These are errors on test data; data.evaluate_on=validation is for choosing.")
         print(f"{os.path.relpath(folder)}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
         return FAILED in set(table["status"])
 

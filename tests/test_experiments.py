@@ -1,6 +1,7 @@
 """Every experiment end to end at `budget=smoke`: what it writes, and what is in it."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ from sbnn.cli import execute
 from sbnn.done import finished
 from sbnn.errors import SbnnError
 from sbnn.experiments import images
-from sbnn.report import publish, republish
+from sbnn.report import publish, republish, republish_all
 from sbnn.report.rows import COLUMNS
 from sbnn.run import Run
 
@@ -236,6 +237,13 @@ def test_results_set_aside_by_a_cut_off_report_are_put_back(configured, tmp_path
     republish(folder)
     assert (folder / "rows.csv").exists()
     assert not (tmp_path / ".simulated_relevance.old").exists()
+    folder.rename(tmp_path / ".simulated_relevance.old")
+    half = tmp_path / ".simulated_pruning.new"  # another run is writing it, or was cut off
+    half.mkdir()
+    shutil.copy(tmp_path / ".simulated_relevance.old" / "rows.csv", half)
+    republish_all(tmp_path)
+    assert (folder / "rows.csv").exists()
+    assert [p.name for p in half.iterdir()] == ["rows.csv"]
 
 
 def test_rows_that_are_not_finite_are_never_written(configured, tmp_path):

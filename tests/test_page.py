@@ -12,11 +12,13 @@ import pytest
 from scipy import stats
 
 from sbnn.cli import execute
+from sbnn.report import DRAWINGS, JUDGES
+from sbnn.report.claims import judge
 from sbnn.report.page.blocks import Picture, Plot, Table
 from sbnn.report.page.content import WORDS, marked, page
 from sbnn.report.page.html import as_html
 from sbnn.report.page.markdown import as_markdown
-from sbnn.report.rows import paired
+from sbnn.report.rows import paired, read_rows
 
 RESULTS = Path(__file__).parents[1] / "results"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -43,6 +45,18 @@ def test_every_table_and_figure_of_the_results_is_on_the_page(committed):
     assert {b.path for b in committed if isinstance(b, Table) and b.path} == files
     assert {b.path for b in committed if isinstance(b, Picture)} == figures
     assert sum(isinstance(b, Plot) for b in committed) == 6
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_what_is_committed_is_what_this_code_makes_of_its_rows(name):
+    folder = RESULTS / name
+    rows, budget = read_rows(folder / "rows.csv"), json.loads((folder / "run.json").read_text())["budget"]
+    tables, figures = DRAWINGS[name](rows)
+    for kind, table in tables.items():
+        assert (folder / f"{kind}.csv").read_text() == table.to_csv(index=False, float_format="%.4g"), "run make report"
+    assert all((folder / f"{kind}.png").exists() for kind in figures)
+    verdicts = judge(name, JUDGES, rows, budget).to_csv(index=False)
+    assert (folder / "claims.csv").read_text() == verdicts, "run make report"
 
 
 LOOK = """<script>

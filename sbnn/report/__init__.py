@@ -97,6 +97,16 @@ def republish(folder: Path, gathered: bool = True) -> None:
     _finish(fresh, folder, judged=True, gathered=gathered)
 
 
+def republish_all(results: Path) -> None:
+    """Every experiment in a folder, then what they say together."""
+    for path in results.glob(".*.old/rows.csv"):
+        _put_back(results / path.parent.name.removeprefix(".").removesuffix(".old"))
+    for path in sorted(results.glob("[!.]*/rows.csv")):
+        republish(path.parent, gathered=False)
+    with _alone(results):
+        gather(results)
+
+
 def left_out(cfg: DictConfig, rows: pd.DataFrame) -> list[str]:
     """Data sets that were asked for and could not be had."""
     return [name for name in cfg.data.get("datasets", []) if name not in set(rows["dataset"])]

@@ -107,7 +107,7 @@ def cheaper_than_bbb(rows: pd.DataFrame, recipe: str) -> Judged | None:
     own, other = network.relative_rise(0.98), rival.relative_rise(0.98)
     se = math.hypot(network.relative_error(0.98), rival.relative_error(0.98))
     text = f"{own:+.1%} ({network.change(0.98)}), BbB {other:+.1%} ({rival.change(0.98)}){within(own - other, se)}"
-    return text, se, [own < other]
+    return text, 100 * se, [own < other]
 
 
 def networks(rows: pd.DataFrame, method: str, recipe: str, *droprates: float) -> dict[str, Network]:
@@ -144,7 +144,7 @@ def cifar_cheaper(rows: pd.DataFrame) -> Finding:
         f"{own:+.1%} against {other:+.1%} ({a}{within(own - other, errors[a])})" for a, (own, other) in rises.items()
     )
     holds = [a in rises and rises[a][0] < rises[a][1] / 2 and rises[a][1] > 0 for a in TREATMENTS]
-    return Finding(text, max(errors.values()), holds)
+    return Finding(text, 100 * max(errors.values()), holds)
 
 
 def mean_error(rows: pd.DataFrame) -> float:

@@ -90,8 +90,8 @@ def errors_by_method(rows: pd.DataFrame, part: str) -> pd.DataFrame:
 
 
 def proportion_error(held: pd.Series) -> float:
-    """Standard error of the share of cases in which something held."""
-    return float((held.mean() * (1 - held.mean()) / len(held)) ** 0.5)
+    """Standard error, in per cent, of the share of cases in which something held."""
+    return float(100 * (held.mean() * (1 - held.mean()) / len(held)) ** 0.5)
 
 
 def orderings_hold(rows: pd.DataFrame) -> Finding:
@@ -174,7 +174,7 @@ def prunable(share: float, low: float, high: float) -> Callable[[pd.DataFrame], 
         noise = (largest["sem"].iloc[0] ** 2 + largest["sem"].iloc[-1] ** 2) ** 0.5
         falls = bool((mean.diff().dropna() < 0).all()) and mean.iloc[0] - mean.iloc[-1] > 2 * noise
         ours = f"{here['mean']:.0%} ({', '.join(f'{m:.0%} at {s:.0%}' for s, m in mean.items())} active)"
-        return Finding(ours, here["sem"], [low - 0.10 <= here["mean"] <= high + 0.10, falls])
+        return Finding(ours, 100 * here["sem"], [low - 0.10 <= here["mean"] <= high + 0.10, falls])
 
     return find
 

@@ -7,11 +7,10 @@ import pandas as pd
 
 from sbnn.data.uci import DATASETS
 from sbnn.report.claims import LEFT_OUT, Finding
-from sbnn.report.uci import CURVE, RIVALS, cell, published, summary
+from sbnn.report.uci import CURVE, RIVALS, WIDTHS, cell, published, summary
 
 EARLY_LOSS = ("power", "kin8nm", "protein")
-UNJUDGED = "naval"  # 5c: the paper's two decimals do not say whether it is flat
-WIDTHS = {"year": 100}  # the paper's networks have 50 units on every other dataset
+UNJUDGED = "naval"  # by 5c
 IN_THE_PAPER = [rival for rival in RIVALS if rival != "Dropout 2018"]
 
 
@@ -61,6 +60,9 @@ def flat_to_half(rows: pd.DataFrame) -> Finding:
     flat = [n for n, rise in rises.items() if rise <= 0.05]
     lost = [f"{n} (+{rise:.0%}{rise_error(rows, n)})" for n, rise in rises.items() if rise > 0.05]
     text = f"flat on {len(flat)}: {', '.join(flat) or 'none'}; loss on {len(lost)}: {', '.join(lost) or 'none'}"
+    if UNJUDGED in half:
+        change = f"{full[UNJUDGED]['mean']:.4f} to {half[UNJUDGED]['mean']:.4f}"
+        text += f"; not judged: {UNJUDGED} ({change}), on which the paper's two decimals say too little"
     return Finding(text, None, [(n in flat) != (n in EARLY_LOSS) for n in rises] + incomplete(full))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from sbnn.report import claims
 from sbnn.report.page import curves
@@ -46,7 +46,7 @@ def experiment(results: Path, name: str) -> Iterator[Block]:
     facts = json.loads((folder / "run.json").read_text())
     if facts.get("command"):
         yield Command(facts["command"])
-    yield Text(circumstances(facts))
+    yield Text(f"{circumstances(facts)} {sizes(OmegaConf.load(folder / 'config.yaml'))}")
     for file, caption in words["tables"].items():
         if (folder / f"{file}.csv").exists():
             table = pd.read_csv(folder / f"{file}.csv", dtype=str, keep_default_na=False)
@@ -66,11 +66,27 @@ def circumstances(facts: dict) -> str:
     time = f"{minutes:.0f} minutes" if minutes >= 2 else f"{facts['seconds']:.0f} seconds"
     threads = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
     took = "It was resumed; its last part took" if facts["resumed"] else "It took"
+    if not facts.get("command"):
+        took = f"Its command was not recorded yet, and today's budgets may be other than `config.yaml`'s. {took}"
     left_out = f" Left out, for want of its file: {', '.join(facts['left_out'])}." if facts.get("left_out") else ""
     return (
         f"{took} {time} on {facts['device']}, {threads}; budget `{facts['budget']}`, seed {facts['seed']}, "
         f"commit `{facts['commit']}`, torch {facts['versions']['torch']}.{left_out}"
     )
+
+
+def sizes(cfg: DictConfig) -> str:
+    """How much was trained and measured, where no column of a table says it."""
+    said = []
+    if "observations" in cfg.data:
+        said.append(f"{cfg.data.replicates} data sets of {cfg.data.observations} rows a setting")
+        said.append(f"{cfg.trainer.epochs} epochs")
+    if "datasets" in cfg.data:
+        more = ", ".join(f"{by.steps} times on {name}" for name, by in cfg.data.enlarge.items())
+        said.append(f"about {cfg.trainer.steps} steps a split ({more})")
+    if "predictive" in cfg:
+        said.append(f"likelihoods and calibration from {cfg.predictive.samples} drawn networks")
+    return f"Sizes: {'; '.join(said)}."
 
 
 def errata() -> Iterator[Block]:
