@@ -77,6 +77,14 @@ def test_a_sweep_ends_with_one_table_of_its_jobs_alone(sbnn_run, tmp_path):
     assert f"Best: prior.log_tau0=-3 prior.pi={jobs['prior.pi'][0]} with headline" in answer.out
 
 
+@pytest.mark.parametrize("data", ["test", "validation"])
+def test_a_sweep_says_when_it_ranks_by_test_data(sbnn_run, data):
+    keys = ("budget=smoke", "data.datasets=[boston]", "recipe=tuned", "rivals=[]", f"data.evaluate_on={data}")
+    answer = sbnn_run("-m", "experiment=uci_pruning", *keys, "seed=0,1")
+    assert answer.code == 0
+    assert ("errors on test data" in answer.out) == (data == "test")
+
+
 def test_finished_jobs_are_skipped_and_failed_ones_tried_again(sbnn_run, broken, tmp_path):
     broken(7, RuntimeError("out of memory\nand a page of advice"))
     answer = sbnn_run("-m", *SMOKE, "seed=7,0")
