@@ -58,6 +58,10 @@ def spelled(se: float | list[float] | None) -> str:
     return "" if se is None or math.isnan(se) else f"{se:.2g}"
 
 
+def within(difference: float, se: float) -> str:
+    return ", within noise of each other" if abs(difference) <= 2 * se else ""
+
+
 def counted(verdicts: pd.DataFrame) -> str:
     """How many claims have each verdict."""
     count = verdicts["verdict"].value_counts()

@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from sbnn.report.claims import LEFT_OUT, Finding
-from sbnn.report.claims_images import within
+from sbnn.report.claims import LEFT_OUT, Finding, within
 from sbnn.report.compression import of_vgg, own_scores
 from sbnn.report.images import NAMES, curves
 

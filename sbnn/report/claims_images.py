@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from sbnn.report.claims import LEFT_OUT, Finding
+from sbnn.report.claims import LEFT_OUT, Finding, within
 from sbnn.report.images import OWN_SCORE, curves, published
 
 RECIPES = {"paper": "as stated", "tuned": "tuned"}
@@ -43,10 +43,6 @@ class Network:
 
     def change(self, droprate: float) -> str:
         return f"{self.error[0.0]:.2f} % to {self.error[droprate]:.2f} %"
-
-
-def within(difference: float, se: float) -> str:
-    return ", within noise of each other" if abs(difference) <= 2 * se else ""
 
 
 Judged = tuple[str, float | None, list[bool]]  # our figure, its standard error, and whether the criterion holds
