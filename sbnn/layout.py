@@ -109,7 +109,9 @@ class Layout:
         def one(values: dict[str, Tensor], inputs: Tensor) -> Tensor:
             return functional_call(self.network, values, (inputs,))
 
-        if replicas == 1 or any(norm.training for norm in self.norms):
+        if replicas == 1:  # indexing would cost a copy of every gradient
+            return one({name: v.squeeze(0) for name, v in values.items()}, x.squeeze(0)).unsqueeze(0)
+        if any(norm.training for norm in self.norms):
             return torch.stack([one({name: v[r] for name, v in values.items()}, x[r]) for r in range(replicas)])
         return vmap(one, randomness="different")(values, x)
 
