@@ -9,6 +9,8 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn.config import PACKAGE
+from sbnn.data.sources import Sources, data_directory
+from sbnn.data.uci import DATASETS
 
 # What decides where, how fast and how visibly a run goes, but not its results.
 CHANGES_NO_RESULT = (
@@ -25,7 +27,8 @@ def finished(output: Path, cfg: DictConfig) -> bool:
         facts = json.loads((output / "run.json").read_text())
     except (OSError, ValueError):
         return False
-    return not cfg.force and (facts.get("config"), facts.get("code")) == (config_hash(cfg), code_hash())
+    same = (facts.get("config"), facts.get("code")) == (config_hash(cfg), code_hash())
+    return same and not cfg.force and not _has_come(facts.get("left_out", []), cfg)
 
 
 def config_hash(cfg: DictConfig, but: Iterable[str] = ()) -> str:
@@ -37,6 +40,12 @@ def config_hash(cfg: DictConfig, but: Iterable[str] = ()) -> str:
     if isinstance(cfg.pretrained, str) and Path(cfg.pretrained).is_file():
         kept["pretrained"] = hashlib.sha256(Path(cfg.pretrained).read_bytes()).hexdigest()
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _has_come(datasets: Iterable[str], cfg: DictConfig) -> bool:
+    """Whether the data directory now holds the file of one that a run went without."""
+    sources = Sources(data_directory(cfg.data.get("dir")))
+    return any(sources.held(DATASETS[name].file(name)) for name in datasets)
 
 
 @cache

@@ -190,7 +190,7 @@ def summarise(tasks: list[Task], results: Path) -> None:
 def missing(task: Task) -> str:
     """Data sets that could not be had, as the run noted them."""
     facts = json.loads((Path(task.cfg.results_dir) / task.name / "run.json").read_text())
-    return f"without {', '.join(facts['left_out'])}" if facts["left_out"] else ""
+    return f"without {', '.join(facts['left_out'])}: {task.log} says how to get it" if facts["left_out"] else ""
 
 
 def jobs_here() -> int:

@@ -8,6 +8,7 @@ import pytest
 from sbnn import done
 from sbnn.cli import execute
 from sbnn.config import PACKAGE
+from sbnn.data.uci import DATASETS
 from sbnn.done import code_hash, config_hash, finished
 
 SMOKE = ("experiment=simulated_relevance", "budget=smoke")
@@ -43,6 +44,17 @@ def test_where_the_data_lie_does_not_matter_but_pretrained_weights_do(configured
         weights.write_bytes(content)
         hashes.add(config_hash(configured(*lenet, f"pretrained={weights}")))
     assert len(hashes | {config_hash(configured(*lenet))}) == 3
+
+
+def test_a_run_that_went_without_a_dataset_is_finished_until_its_file_comes(configured, tmp_path):
+    cfg = configured("experiment=uci_pruning", "budget=smoke", f"data.dir={tmp_path}")
+    facts = {"config": config_hash(cfg), "code": code_hash(), "left_out": ["protein"]}
+    (tmp_path / "run.json").write_text(json.dumps(facts))
+    assert finished(tmp_path, cfg)
+    path = tmp_path / DATASETS["protein"].file("protein").paths[0]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    assert not finished(tmp_path, cfg)
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,10 @@ import torch
 from PIL import Image
 
 from sbnn.data import vision
+from sbnn.data.collections import COLLECTIONS, PARTS, decode_idx, decode_sheet
 from sbnn.data.images import Augmentation, ImageData, held_out
 from sbnn.data.sources import CorruptFile, Unavailable, data_directory
-from sbnn.data.vision import COLLECTIONS, PARTS, decode_idx, decode_sheet, load
+from sbnn.data.vision import load
 from sbnn.errors import ConfigError
 from sbnn.streams import Streams
 

