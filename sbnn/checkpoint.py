@@ -1,5 +1,6 @@
 """A fit's state on disk: written whole or not at all, and read back without executing code."""
 
+import math
 import os
 import time
 from pathlib import Path
@@ -14,7 +15,12 @@ class Checkpoint:
 
     def __init__(self, path: Path | None = None, every: float = 60.0, fingerprint: str = "", leads: bool = True):
         self.path, self.every, self.fingerprint, self.leads = path, every, fingerprint, leads
-        self._saved = time.monotonic()
+        self._began = self._saved = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Spent on the fit, before it was resumed too; not a number if a state does not say how long it took."""
+        return time.monotonic() - self._began
 
     def due(self) -> bool:
         return self.path is not None and self.leads and time.monotonic() - self._saved >= self.every
@@ -24,7 +30,7 @@ class Checkpoint:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         temporary = self.path.with_suffix(".tmp")
-        torch.save({"fingerprint": self.fingerprint, **state}, temporary)
+        torch.save({"fingerprint": self.fingerprint, "seconds": self.seconds, **state}, temporary)
         os.replace(temporary, self.path)
         self._saved = time.monotonic()
 
@@ -42,4 +48,5 @@ class Checkpoint:
             raise CheckpointError(
                 f"The checkpoint {self.path} comes from another configuration; run with resume=false to start anew."
             )
+        self._began -= state.pop("seconds", math.nan)
         return state

@@ -18,6 +18,7 @@ from sbnn.config import CONF, check, experiments
 from sbnn.done import finished
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
+from sbnn.memory import DONE, Memory
 from sbnn.parallel import complain, leave
 from sbnn.report import headline, publish, republish, republish_all
 from sbnn.report.rows import read_rows
@@ -66,6 +67,8 @@ def execute(cfg: DictConfig, output: Path, command: str = "", judged: bool = Tru
     if not run.world.leads:
         return headline(rows, cfg.name)
     found = publish(rows, cfg, run, time.monotonic() - started, command, judged)
+    if judged:
+        Memory(output.parent).note(cfg, DONE)
     if not cfg.keep_checkpoints:
         run.forget_checkpoints()
     return found

@@ -18,7 +18,9 @@ CHANGES_NO_RESULT = (
     "device",
 )  # fmt: skip
 # What trains nothing: the commands, what is made of the rows afterwards, and the yaml (the configuration is compared).
-CHANGES_NO_ROW = ("report", "conf", "cli.py", "done.py", "search.py", "sweep.py", "reproduce.py", "screen.py")
+CHANGES_NO_ROW = (
+    "report", "conf", "cli.py", "done.py", "memory.py", "search.py", "sweep.py", "reproduce.py", "screen.py",
+)  # fmt: skip
 
 
 def finished(output: Path, cfg: DictConfig) -> bool:
@@ -26,6 +28,8 @@ def finished(output: Path, cfg: DictConfig) -> bool:
     try:
         facts = json.loads((output / "run.json").read_text())
     except (OSError, ValueError):
+        return False
+    if not (output / "rows.csv").exists():
         return False
     same = (facts.get("config"), facts.get("code")) == (config_hash(cfg), code_hash())
     return same and not cfg.force and not _has_come(facts.get("left_out", []), cfg)

@@ -109,6 +109,7 @@ def fit(
         own = {name: values[part] for name, values in beside.items()}
         checkpoint = run.checkpoint(f"{name}-{number}", cfg)
         train(layout, posterior, prior, likelihood, data[part], streams, training, own, checkpoint, bar, run.world)
+        run.trained.append(checkpoint.seconds)
         thetas.append(posterior.theta)
         likelihoods.append(likelihood)
     bar.close()

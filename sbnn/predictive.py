@@ -83,18 +83,34 @@ class Classified:
             self.draws = [posterior.sample(streams.normal_(noise)) for _ in range(samples)]  # (R, M) each
 
     @torch.no_grad()
-    def measure(self, keep: Tensor, restated: Restated | None = None, sampled: bool = False) -> dict[str, Tensor]:
+    def measure(
+        self,
+        keep: Tensor,
+        restated: Restated | None = None,
+        sampled: bool = False,
+        full: Tensor | None = None,
+    ) -> dict[str, Tensor]:
         """Error, negative log-likelihood and calibration error, per replica, with only the weights in `keep` left.
 
         They are of the network at the posterior mean, the one that would be deployed; `sampled` adds those of the
         posterior predictive, the mean of the sampled networks' probabilities. `restated` gives what is beside each of
-        these networks' weights, if that is not what was beside them in training.
+        these networks' weights, if that is not what was beside them in training. With what is `right` by the full
+        network there is `switched` too, the share of rows on which pruning turned right into wrong or wrong into right.
         """
-        found = scores_of(self._probabilities(self.fit.posterior.mean * keep, restated), self.y)
+        probabilities = self._probabilities(self.fit.posterior.mean * keep, restated)
+        found = scores_of(probabilities, self.y)
+        if full is not None:
+            switched = (probabilities.argmax(-1) == self.y) != full
+            found["switched"] = switched.to(probabilities.dtype).mean(1)
         if sampled and self.draws:
             mixed = sum(self._probabilities(weights * keep, restated) for weights in self.draws) / len(self.draws)
             found |= {f"sampled_{name}": values for name, values in scores_of(mixed, self.y).items()}
         return found
+
+    @torch.no_grad()
+    def right(self, restated: Restated | None = None) -> Tensor:
+        """Which rows (R, n) the full network labels rightly."""
+        return self._probabilities(self.fit.posterior.mean, restated).argmax(-1) == self.y
 
     def _probabilities(self, weights: Tensor, restated: Restated | None) -> Tensor:
         beside = self.fit.beside if restated is None else restated(weights)

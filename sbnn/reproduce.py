@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -20,15 +20,15 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 
 from sbnn.config import CONF, check, experiments
-from sbnn.done import code_hash, config_hash, finished, report_hash
+from sbnn.done import report_hash
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
+from sbnn.memory import DONE, Memory
 from sbnn.report import gather, republish
 from sbnn.report.claims import counted, scoreboard
-from sbnn.report.rows import write_text
 from sbnn.screen import Screen, minutes
 
-DONE, SKIPPED, FAILED = "done", "skipped: done before, force=true runs it again", "failed"
+SKIPPED, FAILED = "skipped: done before, force=true runs it again", "failed"
 
 
 @dataclass
@@ -43,16 +43,12 @@ class Task:
     process: subprocess.Popen | None = None
     began: float = 0.0
     seconds: float = 0.0
+    code: int = 0
     resumed: bool = False
 
     @property
     def expected(self) -> float | None:
         return self.cfg.minutes
-
-    @property
-    def mark(self) -> list[str]:
-        """What it is an attempt at."""
-        return [config_hash(self.cfg), code_hash()]
 
     def start(self, resume: bool, jobs: int) -> None:
         threads = [] if jobs == 1 or self.cfg.threads is not None else [f"threads={max(1, cores() // jobs)}"]
@@ -66,7 +62,8 @@ class Task:
     def ended(self) -> bool:
         if self.process is None or self.process.poll() is None:
             return False
-        self.status = DONE if self.process.returncode == 0 else FAILED
+        self.code = self.process.returncode
+        self.status = DONE if self.code == 0 else FAILED
         self.seconds, self.process = time.monotonic() - self.began, None
         return True
 
@@ -78,54 +75,24 @@ class Task:
 
     def last_line(self) -> str:
         """Of its log: most of the time the progress bar."""
-        return next((line.strip() for line in reversed(self.last_lines()) if line.strip()), "")
-
-    def reason(self) -> str:
-        """Why it failed: our own sentence, which may follow a progress bar, or what Python says last."""
-        said = [line.partition("sbnn: ")[2] for line in self.last_lines() if "sbnn: " in line]
-        return said[-1] if said else self.last_line()
-
-    def last_lines(self) -> list[str]:
         with self.log.open("rb") as log:
             log.seek(max(0, self.log.stat().st_size - 4000))
-            return log.read().decode(errors="ignore").replace("\r", "\n").split("\n")
+            lines = log.read().decode(errors="ignore").replace("\r", "\n").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
-
-@dataclass
-class Memory:
-    """What this machine has begun and finished, in a file beside the results that is never committed."""
-
-    path: Path
-    known: dict[str, dict] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, results: Path) -> "Memory":
-        path = results / ".reproduced.json"
-        try:
-            return cls(path, json.loads(path.read_text()))
-        except (OSError, ValueError):
-            return cls(path)
-
-    def finished(self, task: Task, results: Path) -> bool:
-        before = self.known.get(task.name) == {"mark": task.mark, "status": DONE}
-        return before and finished(results / task.name, task.cfg)
-
-    def was_cut_off(self, task: Task) -> bool:
-        """Or failed: its checkpoints are good."""
-        known = self.known.get(task.name, {})
-        return not task.cfg.force and known.get("mark") == task.mark and known.get("status") != DONE
-
-    def note(self, task: Task) -> None:
-        self.known[task.name] = {"mark": task.mark, "status": task.status}
-        write_text(self.path, json.dumps(self.known, indent=2) + "\n")
+    def reason(self) -> str:
+        """Why it failed: a signal, or our own sentence, which may follow a progress bar, or what Python says last."""
+        if self.code < 0:
+            return f"killed by {signal.Signals(-self.code).name}, as when memory runs out"
+        return self.last_line().rpartition("sbnn: ")[2]
 
 
 def reproduce(overrides: list[str], jobs: int) -> bool:
     """Run them all; say whether all went well."""
     results, tasks = plan(overrides)
-    memory = Memory.of(results)
+    memory = Memory(results)
     for task in tasks:
-        if memory.finished(task, results):
+        if memory.finished(task.cfg):
             task.status = SKIPPED
             redraw_if_needed(results / task.name)
     screen = Screen(tasks, jobs)
@@ -136,13 +103,13 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
         while waiting or running:
             while waiting and len(running) < jobs:
                 task = waiting.pop(0)
-                task.start(memory.was_cut_off(task), jobs)
-                memory.note(task)
+                task.start(memory.was_cut_off(task.cfg), jobs)
+                memory.note(task.cfg, task.status)
                 running.append(task)
                 screen.say(f"{task.name} begins (log: {task.log})")
             for task in [task for task in running if task.ended()]:
                 running.remove(task)
-                memory.note(task)
+                memory.note(task.cfg, task.status)
                 reason = f": {task.reason()}" if task.status == FAILED else ""
                 screen.say(f"{task.name} {task.status} after {minutes(task.seconds)}{reason}")
             screen.show(running)
@@ -190,7 +157,11 @@ def summarise(tasks: list[Task], results: Path) -> None:
 def missing(task: Task) -> str:
     """Data sets that could not be had, as the run noted them."""
     facts = json.loads((Path(task.cfg.results_dir) / task.name / "run.json").read_text())
-    return f"without {', '.join(facts['left_out'])}: {task.log} says how to get it" if facts["left_out"] else ""
+    return (
+        f"without {', '.join(facts['left_out'])}: {task.log} says how to get it, force=true tries again"
+        if facts["left_out"]
+        else ""
+    )
 
 
 def jobs_here() -> int:

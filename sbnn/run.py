@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -37,6 +37,7 @@ class Run:
     commit: str = "unknown"
     code: str = "unknown"  # of the files themselves, see sbnn.done
     world: World = World()  # noqa: RUF009
+    trained: list[float] = field(default_factory=list)  # seconds of every fit, of earlier sittings too
 
     @classmethod
     def from_config(cls, cfg: DictConfig, output: Path) -> "Run":

@@ -56,14 +56,17 @@ class Screen:
         return f"{over} of {len(self.tasks)} experiments over, {minutes(time.monotonic() - self.began)}{self.left()}"
 
     def left(self) -> str:
-        """By the minutes that the yaml expects, and by how much slower or faster this machine has been so far."""
-        expected = {task.name: 60 * task.expected for task in self.tasks if task.expected}
-        if any(task.name not in expected for task in self.tasks if task.status in ("waiting", "running")):
+        """By the minutes in the yaml and this machine's pace so far; where it has none, by the mean of those over."""
+        ended = [task for task in self.tasks if task.status == "done" and not task.resumed]
+        known = [task for task in ended if task.expected]
+        pace = sum(t.seconds for t in known) / sum(t.expected for t in known) if known else 60.0
+        mean = sum(t.seconds for t in ended) / len(ended) if ended else None
+        rest = [(pace * t.expected if t.expected else mean, spent) for t, spent in self.at_work()]
+        if any(all_of_it is None for all_of_it, _ in rest):
             return ""
-        ended = [task for task in self.tasks if task.status == "done" and not task.resumed and task.name in expected]
-        pace = sum(t.seconds for t in ended) / sum(expected[t.name] for t in ended) if ended else 1.0
-        rest = [pace * expected[t.name] - spent for t, spent in self.at_work()]
-        return f", about {minutes(max(max(rest, default=0), sum(max(r, 0) for r in rest) / self.jobs))} left"
+        each = [max(all_of_it - spent, 0) for all_of_it, spent in rest]
+        longest = max(max(each, default=0), sum(each) / self.jobs)
+        return f", about {minutes(longest)} left" if longest else ", longer than expected"
 
     def at_work(self) -> Iterator[tuple[Shown, float]]:
         """What is not over, and the seconds it has had."""

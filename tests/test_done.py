@@ -50,6 +50,7 @@ def test_a_run_that_went_without_a_dataset_is_finished_until_its_file_comes(conf
     cfg = configured("experiment=uci_pruning", "budget=smoke", f"data.dir={tmp_path}")
     facts = {"config": config_hash(cfg), "code": code_hash(), "left_out": ["protein"]}
     (tmp_path / "run.json").write_text(json.dumps(facts))
+    (tmp_path / "rows.csv").touch()
     assert finished(tmp_path, cfg)
     path = tmp_path / DATASETS["protein"].file("protein").paths[0]
     path.parent.mkdir(parents=True, exist_ok=True)

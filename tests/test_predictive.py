@@ -119,3 +119,9 @@ def test_classified_measures_the_pruned_mean_and_the_average_of_samples():
         torch.testing.assert_close(found[metric], expected[metric])
         torch.testing.assert_close(found[f"sampled_{metric}"], mixed[metric])
     assert set(classified.measure(keep, sampled=False)) == {"error", "nll", "ece"}
+
+    full, everything = classified.right(), torch.ones_like(keep)
+    assert full.float().mean() == pytest.approx(1 - float(classified.measure(everything)["error"]))
+    assert classified.measure(everything, full=full)["switched"] == 0
+    pruned = probabilities(posterior.mean).argmax(-1) == y
+    assert classified.measure(keep, full=full)["switched"] == pytest.approx((pruned != full).float().mean().item())

@@ -4,12 +4,17 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from sbnn import config, reproduce
+from sbnn.cli import execute
 from sbnn.config import CONF
+from sbnn.memory import Memory
+from sbnn.screen import Screen
 
 
 @pytest.fixture
@@ -46,25 +51,65 @@ def test_all_are_run_once(two_experiments, tmp_path, capsys):
     assert capsys.readouterr().out.count("skipped") == 2
 
     _, tasks = reproduce.plan(["budget=smoke", f"results_dir={results}"])
-    assert all(reproduce.Memory.of(results).finished(task, results) for task in tasks)
+    assert all(Memory(results).finished(task.cfg) for task in tasks)
     (results / ".reproduced.json").unlink()  # as in a fresh clone, whose results are somebody else's
-    assert not any(reproduce.Memory.of(results).finished(task, results) for task in tasks)
+    assert not any(Memory(results).finished(task.cfg) for task in tasks)
     _, forced = reproduce.plan(["budget=smoke", f"results_dir={results}", "force=true"])
-    assert not any(reproduce.Memory.of(results).finished(task, results) for task in forced)
+    assert not any(Memory(results).finished(task.cfg) for task in forced)
 
 
 def test_what_was_cut_off_is_resumed_if_nothing_changed(two_experiments, tmp_path):
     fixed = ["budget=smoke", f"results_dir={tmp_path}"]
-    memory, (_, [task, _]) = reproduce.Memory.of(tmp_path), reproduce.plan(fixed)
-    assert not memory.was_cut_off(task)
-    task.status = "running"
-    memory.note(task)
-    assert reproduce.Memory.of(tmp_path).was_cut_off(task)
-    task.status = reproduce.FAILED
-    memory.note(task)
-    assert memory.was_cut_off(task)
+    memory, (_, [task, _]) = Memory(tmp_path), reproduce.plan(fixed)
+    assert not memory.was_cut_off(task.cfg)
+    for status in ("running", reproduce.FAILED):
+        memory.note(task.cfg, status)
+        assert memory.was_cut_off(task.cfg)
     _, [other, _] = reproduce.plan([*fixed, "seed=1"])
-    assert not memory.was_cut_off(other)
+    assert not memory.was_cut_off(other.cfg)
+    _, [forced, _] = reproduce.plan([*fixed, "force=true"])
+    assert not memory.was_cut_off(forced.cfg)
+
+
+def test_what_sbnn_run_has_finished_is_skipped_too(two_experiments, tmp_path):
+    results = tmp_path / "results"
+    _, [task, other] = reproduce.plan(["budget=smoke", f"results_dir={results}"])
+    execute(task.cfg, results / task.name)
+    assert Memory(results).finished(task.cfg)
+    assert not Memory(results).finished(other.cfg)
+    (results / task.name / "rows.csv").unlink()
+    assert not Memory(results).finished(task.cfg)
+
+
+@pytest.mark.parametrize(
+    ("log", "code", "reason"),
+    [
+        ("sbnn: year cannot be had\nTraceback (most recent call last):\nIndexError: 3\n", 1, "IndexError: 3"),
+        ("40%|###  | 4/10\rsbnn: Training diverged at step 5.\n\n", 2, "Training diverged at step 5."),
+        ("40%|###  | 4/10", -9, "killed by SIGKILL, as when memory runs out"),
+    ],
+)
+def test_the_reason_of_a_failure_is_the_last_one_given(tmp_path, log, code, reason):
+    (tmp_path / "log").write_text(log)
+    assert reproduce.Task("name", None, [], tmp_path / "log", code=code).reason() == reason
+
+
+def shown(status, expected, seconds=0.0):
+    return SimpleNamespace(status=status, expected=expected, seconds=seconds, began=time.monotonic(), resumed=False)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "left"),
+    [
+        ([shown("running", 10), shown("waiting", 30)], ", about 30 min left"),
+        ([shown("done", 10, 1200), shown("running", 10), shown("waiting", 10)], ", about 20 min left"),  # half as fast
+        ([shown("running", None), shown("waiting", None)], ""),
+        ([shown("done", None, 3600), shown("running", None), shown("waiting", None)], ", about 60 min left"),
+        ([shown("running", 1e-9)], ", longer than expected"),
+    ],
+)
+def test_time_left(tasks, left):
+    assert Screen(tasks, jobs=2).left() == left
 
 
 def test_a_failure_is_reported_and_the_others_go_on(two_experiments, tmp_path, capsys):

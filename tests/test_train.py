@@ -1,5 +1,6 @@
 """The loop: its gradient, its randomness, its checkpoints, and how it stops."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -124,6 +125,23 @@ def test_checkpoint_of_another_configuration_is_refused(tmp_path):
     Checkpoint(tmp_path / "a.pt", fingerprint="one").save({"step": 1})
     with pytest.raises(CheckpointError, match="another configuration"):
         Checkpoint(tmp_path / "a.pt", fingerprint="two").load("cpu")
+
+
+def test_a_resumed_fit_counts_its_earlier_time(tmp_path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("sbnn.checkpoint.time.monotonic", lambda: now[0])
+    first = Checkpoint(tmp_path / "fit.pt")
+    now[0] += 7
+    first.save({"step": 1})
+    now[0] += 50  # stopped meanwhile
+    second = Checkpoint(tmp_path / "fit.pt")
+    now[0] += 3
+    assert second.load(torch.device("cpu")) == {"step": 1}
+    assert second.seconds == 10
+    torch.save({"fingerprint": "", "step": 1}, tmp_path / "old.pt")
+    old = Checkpoint(tmp_path / "old.pt")
+    old.load(torch.device("cpu"))
+    assert math.isnan(old.seconds)
 
 
 def test_corrupt_checkpoint_is_named(tmp_path):

@@ -160,12 +160,13 @@ def measure(rows: Rows, run: Run, job: Job, model: Fit, train: ImageData, test: 
         for metric, values in found.items():
             rows.add(once, prefix + metric, values, **more, **columns)
 
+    full = classified.right(restated)
     for score in SCORES[job.method]:
         own = score == SCORES[job.method][0]
         masks = prune_masks(model, list(cfg.droprates), score, Pruning(**cfg.pruning))
         for droprate, keep in zip(cfg.droprates, masks, strict=True):
             where = {"score": score, "droprate": droprate}
-            add("", classified.measure(keep, restated, sampled=own), **where)
+            add("", classified.measure(keep, restated, own, full), **where)
             if not own:
                 continue
             if layout.norms:

@@ -1,6 +1,7 @@
 """From tidy rows to what people read: tables, figures, and a verdict on every claim."""
 
 import json
+import math
 import os
 import platform
 import shutil
@@ -115,6 +116,7 @@ def left_out(cfg: DictConfig, rows: pd.DataFrame) -> list[str]:
 def circumstances(cfg: DictConfig, run: Run, seconds: float, command: str) -> dict:
     """What a reader needs to judge or repeat the run."""
     packages = ("torch", "numpy", "pandas", "scikit-learn", "matplotlib", "hydra-core")
+    trained = sum(run.trained)
     device = torch.cuda.get_device_name(run.device) if run.device.type == "cuda" else platform.machine()
     return {
         "experiment": cfg.name,
@@ -123,6 +125,7 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float, command: str) -> di
         "seed": cfg.seed,
         "measured_on": cfg.data.get("evaluate_on", "test"),
         "seconds": round(seconds, 1),
+        "training_seconds": None if math.isnan(trained) else round(trained, 1),
         "resumed": cfg.resume,
         "device": f"{run.device.type} ({device})",
         "threads": torch.get_num_threads(),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 # What the paper claims, and the criterion each claim is held to. The criteria were fixed before the runs, but for
-# those of 2c (raw y, by 2 s.e.) and 4a-c (size on both sides, order by 2 s.e.), made stricter after a first one, and
-# 9b, which for a while was not judged without the recipe paper.
+# those of 2c (raw y, by 2 s.e.), 4a-c (size on both sides, order by 2 s.e.) and 6d (by 2 s.e.), made stricter after a
+# first one, and 9b, which for a while was not judged without the recipe paper.
 PAPER = pd.read_csv(Path(__file__).with_name("paper_claims.csv"))
 
 COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
@@ -20,12 +20,23 @@ REPRODUCED, PARTLY, NOT, NOT_RUN = "reproduced", "partly", "not reproduced", "no
 class Finding:
     """What the rows say about a claim: our figure, its standard error or errors, and which parts of the criterion hold.
 
-    No parts at all means that the run left out what the claim is about.
+    No parts at all means that the run left out what the claim is about. `margin` is by how much the limit nearest to
+    our figure is met, or missed if negative, with `se` as its standard error.
     """
 
     ours: str
     se: float | list[float] | None
     holds: list[bool]
+    unit: str = ""  # of the standard error
+    margin: float | None = None
+
+    @property
+    def text(self) -> str:
+        """Our figure, with a word of caution where other data could well have fallen on the other side of a limit."""
+        if self.margin is None or not abs(self.margin) <= 2 * self.se:
+            return self.ours
+        side = "missed" if self.margin < 0 else "met"
+        return f"{self.ours}; the limit is {side} by {abs(self.margin):.2g}{self.unit}, within noise"
 
     @property
     def verdict(self) -> str:
@@ -45,17 +56,17 @@ def judge(
     """One line per claim that the paper makes in the experiment."""
     verdicts = PAPER[PAPER["experiment"] == experiment].copy()
     found = [judges[claim](rows) for claim in verdicts["id"]]
-    verdicts["ours"] = [f.ours for f in found]
-    verdicts["se"] = [spelled(f.se) for f in found]
+    verdicts["ours"] = [f.text for f in found]
+    verdicts["se"] = [spelled(f.se, f.unit) for f in found]
     verdicts["verdict"] = [f.verdict for f in found]
     verdicts["budget"] = budget
     return verdicts[COLUMNS]
 
 
-def spelled(se: float | list[float] | None) -> str:
+def spelled(se: float | list[float] | None, unit: str = "") -> str:
     if isinstance(se, list):
-        return " / ".join(map(spelled, se))
-    return "" if se is None or math.isnan(se) else f"{se:.2g}"
+        return " / ".join(map(spelled, se)) + unit
+    return "" if se is None or math.isnan(se) else f"{se:.2g}{unit}"
 
 
 def within(difference: float, se: float) -> str:

@@ -14,17 +14,16 @@ PRUNED = 1200  # the network that the paper prunes
 TREATMENTS = ("none", "crop_and_flip")
 
 
-class Network:
-    """One trained network as the claims need it: errors in per cent, ranked by the method's own score."""
+class Curve:
+    """One network as it is pruned by one score: errors in per cent, and their standard errors over images."""
 
-    def __init__(self, rows: pd.DataFrame, method: str, recipe: str, width: int = PRUNED, augmentation: str = "none"):
-        own = curves(rows)
-        wanted = [method, OWN_SCORE[method], recipe, width, augmentation]
-        own = own[(own[["method", "score", "recipe", "width", "augmentation"]] == wanted).all(axis=1)]
-        self.error = dict(zip(own.droprate, 100 * own["mean"], strict=True))
-        self.spread = dict(zip(own.droprate, 100 * own.se, strict=True))
+    def __init__(self, rows: pd.DataFrame):
+        errors, switched = curves(rows), rows[rows.metric == "switched"]
+        self.error = {d: round(100 * e, 2) for d, e in zip(errors.droprate, errors["mean"], strict=True)}
+        self.spread = dict(zip(errors.droprate, 100 * errors.se, strict=True))
+        self.switched = dict(zip(switched.droprate, switched.value, strict=True))
         self.se = self.spread.get(0.0)
-        self.epochs = None if own.empty else int(own.epochs.iloc[0])
+        self.epochs, self.images = (None, None) if errors.empty else errors[["epochs", "measured"]].iloc[0]
 
     def has(self, *droprates: float) -> bool:
         return all(droprate in self.error for droprate in droprates)
@@ -33,19 +32,34 @@ class Network:
         """In points, to the paper's two decimals."""
         return round(self.error[droprate] - self.error[0.0], 2)
 
+    def rise_error(self, droprate: float) -> float:
+        """From the images on which pruning changed the answer; without these, as if others had been measured."""
+        if droprate not in self.switched:
+            return math.hypot(self.spread[droprate], self.spread[0.0])
+        return 100 * math.sqrt(max(0.0, self.switched[droprate] - (self.rise(droprate) / 100) ** 2) / self.images)
+
     def relative_rise(self, droprate: float) -> float:
         return self.rise(droprate) / self.error[0.0]
 
     def relative_error(self, droprate: float) -> float:
-        """Standard error of the relative rise, as if other images were measured; they are the same, so it is less."""
-        full = self.error[0.0]
-        return math.hypot(self.spread[droprate], self.spread[0.0] * self.error[droprate] / full) / full
+        """Standard error of the relative rise, to first order in those of both errors and of their difference."""
+        full, rise = self.error[0.0], self.relative_rise(droprate)
+        before, after = self.spread[0.0] ** 2, self.spread[droprate] ** 2
+        between = (before + after - self.rise_error(droprate) ** 2) / 2
+        return math.sqrt(max(0.0, after + (1 + rise) ** 2 * before - 2 * (1 + rise) * between)) / full
 
     def change(self, droprate: float) -> str:
         return f"{self.error[0.0]:.2f} % to {self.error[droprate]:.2f} %"
 
 
-Judged = tuple[str, float | None, list[bool]]  # our figure, its standard error, and whether the criterion holds
+def network(rows: pd.DataFrame, method: str, recipe: str, width: int = PRUNED, augmentation: str = "none") -> Curve:
+    """Ranked by the method's own score."""
+    wanted = [method, OWN_SCORE[method], recipe, width, augmentation]
+    return Curve(rows[(rows[["method", "score", "recipe", "width", "augmentation"]] == wanted).all(axis=1)])
+
+
+# Our figure, its standard error in points, whether the criterion holds, and by how much if that is one number.
+Judged = tuple[str, float | None, list[bool], float | None]
 
 
 def by_recipe(judge: Callable[[pd.DataFrame, str], Judged | None]) -> Callable[[pd.DataFrame], Finding]:
@@ -56,60 +70,62 @@ def by_recipe(judge: Callable[[pd.DataFrame, str], Judged | None]) -> Callable[[
         if not judged:
             return LEFT_OUT
         text = "; ".join(f"{RECIPES[recipe]} {found[0]}" for recipe, found in judged.items())
-        errors = [se for _, se, _ in judged.values() if se is not None]
-        holds = judged["paper"][2] if "paper" in judged else [False]
+        _, se, holds, margin = judged.get("paper", ("", None, [False], None))
         if not all(holds) and "tuned" in judged:
             holds = [*holds, *judged["tuned"][2]]
-        return Finding(text, max(errors, default=None), holds)
+        return Finding(text, judged["tuned"][1] if "paper" not in judged else se, holds, " points", margin)
 
     return find
 
 
 @by_recipe
 def full_errors(rows: pd.DataFrame, recipe: str) -> Judged | None:
-    networks = {width: Network(rows, "sBNN", recipe, width) for width in WIDTHS}
-    run = {width: network for width, network in networks.items() if network.has(0.0)}
+    networks = {width: network(rows, "sBNN", recipe, width) for width in WIDTHS}
+    run = {width: curve for width, curve in networks.items() if curve.has(0.0)}
     if not run:
         return None
     holds = [
-        width in run and round(run[width].error[0.0], 2) <= published(rows, "sBNN", width).error.iloc[0] + 0.15 + 1e-9
+        width in run and run[width].error[0.0] <= published(rows, "sBNN", width).error.iloc[0] + 0.15 + 1e-9
         for width in WIDTHS
     ]
     text = " / ".join(f"{run[width].error[0.0]:.2f}" if width in run else "not run" for width in WIDTHS)
-    epochs = max(network.epochs for network in run.values())
-    return f"{text} % ({epochs} epochs)", max(network.se for network in run.values()), holds
+    epochs = max(curve.epochs for curve in run.values())
+    return f"{text} % ({epochs} epochs)", max(curve.se for curve in run.values()), holds, None
 
 
 @by_recipe
 def survives(rows: pd.DataFrame, recipe: str) -> Judged | None:
-    network = Network(rows, "sBNN", recipe)
-    if not network.has(0.0, 0.98):
+    curve = network(rows, "sBNN", recipe)
+    if not curve.has(0.0, 0.98):
         return None
-    return f"{network.change(0.98)} ({network.epochs} epochs)", network.se, [network.rise(0.98) <= 0.15]
+    margin = round(0.15 - curve.rise(0.98), 2)
+    text = f"{curve.change(0.98)} ({curve.epochs} epochs)"
+    return text, curve.rise_error(0.98), [margin >= 0], margin
 
 
 @by_recipe
 def excluded(rows: pd.DataFrame, recipe: str) -> Judged | None:
     below = rows[(rows.metric == "inclusion_below") & (rows.threshold == 0.25) & (rows.augmentation == "none")]
     share = below[(below.recipe == recipe) & (below.width == PRUNED)]["value"]
-    return None if share.empty else (f"{share.iloc[0]:.1%} have p < 0.25", None, [bool(share.iloc[0] > 0.95)])
+    return None if share.empty else (f"{share.iloc[0]:.1%} have p < 0.25", None, [bool(share.iloc[0] > 0.95)], None)
 
 
 @by_recipe
 def cheaper_than_bbb(rows: pd.DataFrame, recipe: str) -> Judged | None:
-    network, rival = Network(rows, "sBNN", recipe), Network(rows, "BbB", "ours")
-    if not network.has(0.0, 0.98) or not rival.has(0.0, 0.98):
+    curve, rival = network(rows, "sBNN", recipe), network(rows, "BbB", "ours")
+    if not curve.has(0.0, 0.98) or not rival.has(0.0, 0.98):
         return None
-    own, other = network.relative_rise(0.98), rival.relative_rise(0.98)
-    se = math.hypot(network.relative_error(0.98), rival.relative_error(0.98))
-    text = f"{own:+.1%} ({network.change(0.98)}), BbB {other:+.1%} ({rival.change(0.98)}){within(own - other, se)}"
-    return text, 100 * se, [own < other]
+    own, other = curve.relative_rise(0.98), rival.relative_rise(0.98)
+    se = math.hypot(curve.relative_error(0.98), rival.relative_error(0.98))
+    texts = (f"{c.relative_rise(0.98):+.1%} ({c.change(0.98)}, {c.epochs} epochs)" for c in (curve, rival))
+    text = " against BbB's ".join(texts) + within(own - other, se)
+    return text, 100 * se, [own < other, other - own > 2 * se], None
 
 
-def networks(rows: pd.DataFrame, method: str, recipe: str, *droprates: float) -> dict[str, Network]:
+def networks(rows: pd.DataFrame, method: str, recipe: str, *droprates: float) -> dict[str, Curve]:
     """CIFAR's, by what was done to the training images, where they were run."""
-    found = {a: Network(rows, method, recipe, augmentation=a) for a in TREATMENTS}
-    return {treatment: network for treatment, network in found.items() if network.has(*droprates)}
+    found = {a: network(rows, method, recipe, augmentation=a) for a in TREATMENTS}
+    return {treatment: curve for treatment, curve in found.items() if curve.has(*droprates)}
 
 
 def cifar_full(rows: pd.DataFrame) -> Finding:
@@ -117,17 +133,18 @@ def cifar_full(rows: pd.DataFrame) -> Finding:
     if not run:
         return LEFT_OUT
     text = ", ".join(f"{n.error[0.0]:.2f} % ({a}, {n.epochs} epochs)" for a, n in run.items())
-    best = min(run.values(), key=lambda network: network.error[0.0])
-    return Finding(text, best.se, [round(best.error[0.0], 2) <= published(rows, "sBNN", PRUNED).error.iloc[0] + 1])
+    best = min(run.values(), key=lambda curve: curve.error[0.0])
+    margin = round(published(rows, "sBNN", PRUNED).error.iloc[0] + 1 - best.error[0.0], 2)
+    return Finding(text, best.se, [margin >= 0], " points", margin)
 
 
 def cifar_survives(rows: pd.DataFrame) -> Finding:
     run = networks(rows, "sBNN", "tuned", 0.0, 0.9)
     if not run:
         return LEFT_OUT
-    text = ", ".join(f"{network.change(0.9)} ({treatment})" for treatment, network in run.items())
+    text = ", ".join(f"{curve.change(0.9)} ({treatment})" for treatment, curve in run.items())
     holds = [treatment in run and run[treatment].rise(0.9) <= 1 for treatment in TREATMENTS]
-    return Finding(text, max(network.se for network in run.values()), holds)
+    return Finding(text, max(curve.rise_error(0.9) for curve in run.values()), holds, " points")
 
 
 def cifar_cheaper(rows: pd.DataFrame) -> Finding:
@@ -140,7 +157,7 @@ def cifar_cheaper(rows: pd.DataFrame) -> Finding:
         f"{own:+.1%} against {other:+.1%} ({a}{within(own - other, errors[a])})" for a, (own, other) in rises.items()
     )
     holds = [a in rises and rises[a][0] < rises[a][1] / 2 and rises[a][1] > 0 for a in TREATMENTS]
-    return Finding(text, 100 * max(errors.values()), holds)
+    return Finding(text, 100 * max(errors.values()), holds, " points")
 
 
 def mean_error(rows: pd.DataFrame) -> float:

@@ -22,7 +22,8 @@ def follows_influence(psi: str, sign: int) -> Callable[[pd.DataFrame], Finding]:
         r = influence_correlation(rows, psi)
         if r.isna().any():  # a single alpha has no correlation
             return LEFT_OUT
-        return Finding(f"r = {r.mean():.3f}", r.sem(), [sign * r.mean() >= 0.95])
+        margin = sign * r.mean() - 0.95
+        return Finding(f"r = {r.mean():.3f}", r.sem(), [margin >= 0], margin=margin)
 
     return find
 
@@ -40,7 +41,8 @@ def every_cell_correlates(rows: pd.DataFrame) -> Finding:
         return LEFT_OUT
     worst = cells.loc[cells["mean"].idxmin()]
     ours = f"{cells['mean'].min():.3f} to {cells['mean'].max():.3f}; lowest for {worst.f} f, alpha = {worst.alpha:g}"
-    return Finding(ours, worst.se, [bool((g["mean"] >= 0.90).all()) for _, g in cells.groupby("f")])
+    holds = [bool((g["mean"] >= 0.90).all()) for _, g in cells.groupby("f")]
+    return Finding(ours, worst.se, holds, margin=worst["mean"] - 0.90)
 
 
 def linear_is_steadier(rows: pd.DataFrame) -> Finding:
@@ -78,7 +80,8 @@ def accuracy_along(key: str) -> Callable[[pd.DataFrame], Finding]:
         cells = mean_and_error(chosen, [key])
         worst = cells.loc[cells["mean"].idxmin()]
         ours = f"{cells['mean'].min():.3f} to {cells['mean'].max():.3f}; lowest at {key} = {worst[key]:g}"
-        return Finding(ours, worst.se, [bool((cells["mean"] >= 0.88).all())])
+        margin = worst["mean"] - 0.88
+        return Finding(ours, worst.se, [margin >= 0], margin=margin)
 
     return find
 
@@ -108,7 +111,7 @@ def orderings_hold(rows: pd.DataFrame) -> Finding:
     }
     ours = ", ".join(f"{name} in {held.mean():.0%}" for name, held in parts.items())
     se = max(proportion_error(held) for held in parts.values())
-    return Finding(ours, se, [held.mean() > 0.5 for held in parts.values()])
+    return Finding(ours, se, [held.mean() > 0.5 for held in parts.values()], " points")
 
 
 def fixed_threshold_fails(rows: pd.DataFrame) -> Finding:
@@ -132,14 +135,16 @@ def finds_the_share(rows: pd.DataFrame) -> Finding:
     pairs = chosen.pivot_table(index=["active_share", "replicate"], columns="metric", values="value")
     gap = (pairs["detected_share"] - pairs["actual_share"]).abs()
     r = pairs["detected_share"].corr(pairs["actual_share"])
-    return Finding(f"mean gap {gap.mean():.3f}, r = {r:.3f}", gap.sem(), [gap.mean() <= 0.10, r >= 0.9])
+    margin = 0.10 - gap.mean()
+    return Finding(f"mean gap {gap.mean():.3f}, r = {r:.3f}", gap.sem(), [margin >= 0, r >= 0.9], margin=margin)
 
 
 def stays_accurate(rows: pd.DataFrame) -> Finding:
     chosen = along(rows[(rows.method == "BNN_VS_CV") & (rows.metric == "accuracy")], "active_share")
     cells = mean_and_error(chosen, ["active_share"])
     worst = cells.loc[cells["mean"].idxmin()]
-    return Finding(f"lowest {worst['mean']:.3f}, at {worst.active_share:.0%} active", worst.se, [worst["mean"] >= 0.80])
+    ours, margin = f"lowest {worst['mean']:.3f}, at {worst.active_share:.0%} active", worst["mean"] - 0.80
+    return Finding(ours, worst.se, [margin >= 0], margin=margin)
 
 
 def best_with_cv(rows: pd.DataFrame) -> Finding:
@@ -174,7 +179,7 @@ def prunable(share: float, low: float, high: float) -> Callable[[pd.DataFrame], 
         noise = (largest["sem"].iloc[0] ** 2 + largest["sem"].iloc[-1] ** 2) ** 0.5
         falls = bool((mean.diff().dropna() < 0).all()) and mean.iloc[0] - mean.iloc[-1] > 2 * noise
         ours = f"{here['mean']:.0%} ({', '.join(f'{m:.0%} at {s:.0%}' for s, m in mean.items())} active)"
-        return Finding(ours, 100 * here["sem"], [low - 0.10 <= here["mean"] <= high + 0.10, falls])
+        return Finding(ours, 100 * here["sem"], [low - 0.10 <= here["mean"] <= high + 0.10, falls], " points")
 
     return find
 

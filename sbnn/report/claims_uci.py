@@ -32,7 +32,7 @@ def missed(cells: dict[str, pd.Series], droprate: float) -> list[str]:
     for name, ours in cells.items():
         rmse, se = published(name, "sBNN", droprate)
         if round(ours["mean"], 2) > rmse + 2 * se + 1e-9:
-            names.append(f"{name} by {ours['mean'] - rmse:.2f}")
+            names.append(f"{name} by {ours['mean'] - rmse - 2 * se:.2f}")
     return names
 
 

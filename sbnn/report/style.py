@@ -71,7 +71,7 @@ def line(axes: Axes, summary: pd.DataFrame, x: str, look: str, label: str, **opt
 def plain_ticks(axes: Axes) -> None:
     """Plain numbers, a handful of them, on a logarithmic y axis, whether it spans a tenth or three decades."""
     low, high = axes.get_ylim()
-    subs = (1,) if high / low > 100 else (1, 2, 5) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
+    subs = (1,) if high / low > 1000 else (1, 2, 5) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
     axes.yaxis.set_major_locator(LogLocator(subs=subs) if high / low > 2 else MaxNLocator(5))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())

@@ -62,17 +62,23 @@ def experiment(results: Path, name: str) -> Iterator[Block]:
 
 def circumstances(facts: dict) -> str:
     """What a reader needs to judge a time or to repeat a run."""
-    minutes = facts["seconds"] / 60
-    time = f"{minutes:.0f} minutes" if minutes >= 2 else f"{facts['seconds']:.0f} seconds"
     threads = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
-    took = "It was resumed; its last part took" if facts["resumed"] else "It took"
+    took = f"It took {spoken(facts['seconds'])}"
+    if facts["resumed"]:
+        training = facts.get("training_seconds")
+        took = f"It was resumed; training took {spoken(training)} in all" if training else "It was resumed"
+        took += f", the last sitting {spoken(facts['seconds'])}"
     if not facts.get("command"):
         took = f"Its command was not recorded yet, and today's budgets may be other than `config.yaml`'s. {took}"
     left_out = f" Left out, for want of its file: {', '.join(facts['left_out'])}." if facts.get("left_out") else ""
     return (
-        f"{took} {time} on {facts['device']}, {threads}; budget `{facts['budget']}`, seed {facts['seed']}, "
+        f"{took} on {facts['device']}, {threads}; budget `{facts['budget']}`, seed {facts['seed']}, "
         f"commit `{facts['commit']}`, torch {facts['versions']['torch']}.{left_out}"
     )
+
+
+def spoken(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
 
 
 def sizes(cfg: DictConfig) -> str:
