@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extra test lint reproduce reproduce-all report readme benchmark benchmark-peers clean
+.PHONY: help setup extra test test-extras lint reproduce reproduce-all report readme benchmark benchmark-peers clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -27,6 +27,10 @@ extra: setup  ## add a launcher or sweeper: make extra EXTRA=joblib|submitit|ray
 
 test: setup lint  ## lint, then run the tests
 	$(BIN)/python -m pytest
+
+test-extras: setup  ## install every launcher and sweeper, and run the tests of sweeps with them
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,joblib,submitit,ray,optuna]'
+	$(BIN)/python -m pytest tests/test_sweep.py
 
 lint: setup  ## check style and formatting
 	$(BIN)/ruff check .

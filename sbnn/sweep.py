@@ -18,7 +18,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from sbnn.done import finished
+from sbnn.done import code_hash, finished
 from sbnn.errors import SbnnError
 from sbnn.parallel import complain, leads, several
 from sbnn.report import errors_by_droprate, headline
@@ -26,7 +26,8 @@ from sbnn.report.rows import read_rows, write_text
 from sbnn.report.style import save
 from sbnn.report.sweeps import heat_map, numbers
 
-DONE, SKIPPED, FAILED = "done", "skipped", "failed"  # skipped: finished before, see sbnn.done
+# Skipped: finished before, see sbnn.done. Earlier: of another sweep over the same keys, by the same code.
+DONE, SKIPPED, FAILED, EARLIER = "done", "skipped", "failed", "earlier"
 
 
 class Ledger(Callback):
@@ -93,6 +94,7 @@ class Ledger(Callback):
         keys, table = tabulated(jobs)
         name = self.name(jobs[0]["overrides"], keys)
         folder = self.folder / name
+        table = ranked(pd.concat([table, self.earlier(folder / "sweep.csv", keys, set(table["path"]))]), keys)
         write_text(folder / "sweep.csv", table.to_csv(index=False, float_format="%.6g"))
         figure = heat_map(table, keys, title=name)
         if figure is None:
@@ -104,6 +106,17 @@ class Ledger(Callback):
             print("These are errors on test data; data.evaluate_on=validation is for choosing.")
         print(f"{os.path.relpath(folder)}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
         return FAILED in set(table["status"])
+
+    def earlier(self, path: Path, keys: list[str], now: set[str]) -> pd.DataFrame | None:
+        """Lines of the table that is there which still hold and are not of this sweep's jobs."""
+        if not path.exists():
+            return None
+        table = pd.read_csv(path, dtype=dict.fromkeys(keys, object)).fillna({"reason": ""})
+        holds = [
+            job.path not in now and job.status != FAILED and by_this_code(self.folder / job.path)
+            for job in table.itertuples()
+        ]
+        return table[holds].assign(status=EARLIER)
 
     def name(self, overrides: dict[str, str], keys: list[str]) -> str:
         """Like the folders of the jobs, but for what was swept: sweeps of other keys keep tables of their own."""
@@ -123,14 +136,26 @@ def told(error: Exception) -> str:
 
 
 def tabulated(jobs: list[dict]) -> tuple[list[str], pd.DataFrame]:
-    """The keys that vary from job to job, and a line for each job, the lowest headline first, failed ones last."""
+    """The keys that vary from job to job, and a line for each job."""
     given = pd.DataFrame([job["overrides"] for job in jobs]).astype(object)
     keys = [key for key in given if len(given[key].unique()) > 1]
     errors = pd.DataFrame([job.get("errors", {}) for job in jobs])
     found = pd.DataFrame(jobs).reindex(columns=["headline", "seconds", "status", "path", "reason"])
     table = pd.concat([given[keys], found[["headline"]], errors, found.drop(columns="headline")], axis=1)
-    order = [key for key in keys if key == "experiment"]  # headlines of two experiments do not compare
-    return keys, table.sort_values([*order, "headline"], na_position="last", kind="stable", ignore_index=True)
+    return keys, table
+
+
+def ranked(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """The lowest headline first, failed jobs last; headlines of two experiments do not compare."""
+    order = [key for key in keys if key == "experiment"]
+    return table.sort_values([*order, "headline"], na_position="last", kind="stable", ignore_index=True)
+
+
+def by_this_code(output: Path) -> bool:
+    try:
+        return json.loads((output / "run.json").read_text())["code"] == code_hash()
+    except (OSError, ValueError, KeyError):
+        return False
 
 
 def announce(table: pd.DataFrame, keys: list[str]) -> None:

@@ -107,6 +107,17 @@ def test_finished_jobs_are_skipped_and_failed_ones_tried_again(sbnn_run, broken,
     assert set(table_of(tmp_path, "seed")["status"]) == {"done"}
 
 
+def test_a_sweep_of_the_same_keys_adds_to_the_table(sbnn_run, tmp_path, monkeypatch):
+    assert sbnn_run("-m", *SMOKE, "seed=0,3").code == 0
+    assert sbnn_run("-m", *SMOKE, "seed=3,5").code == 0
+    jobs = table_of(tmp_path, "seed")
+    assert jobs.set_index("seed")["status"].to_dict() == {0: "earlier", 3: "skipped", 5: "done"}
+    assert jobs["headline"].is_monotonic_increasing
+    monkeypatch.setattr("sbnn.sweep.code_hash", lambda: "other")
+    assert sbnn_run("-m", *SMOKE, "seed=3,5").code == 0
+    assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5}
+
+
 def test_a_plain_run_is_never_skipped(sbnn_run, tmp_path):
     for _ in range(2):
         assert "psi_2 rises almost linearly" in sbnn_run(*SMOKE).out

@@ -42,7 +42,7 @@ def at_most(name: str, droprate: float, limit: float, stated: tuple[str, ...]):
         )
         best = max((recipe for recipe in margins if recipe in stated), key=margins.get, default=None)
         by_stated = best is not None and margins[best] >= 0
-        se = max(curves[recipe].spread[droprate] for recipe in margins)
+        se = curves[best or next(iter(margins))].spread[droprate]
         holds = [by_stated, by_stated or max(margins.values()) >= 0]
         return Finding(text, se, holds, " points", margins.get(best))
 

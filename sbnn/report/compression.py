@@ -184,5 +184,6 @@ def with_statistics(rows: pd.DataFrame) -> Figure:
     right.set(xscale="log", yscale="log", xlabel="weights left, %", title="batch norm's statistics", xlim=(130, 0.08))
     right.xaxis.set_major_formatter("{x:g}")
     plain_ticks(right)
+    right.set_ylabel("error, % of images (± s.e.)")
     right.legend(fontsize=6.5, handlelength=3.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     return drawn

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sbnn.methods import SCORES
-from sbnn.report.style import DASHES, LOOKS, line, look, panels, plain_ticks
+from sbnn.report.style import DASHES, LOOKS, by_score, line, look, panels, plain_ticks
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_images.csv"))  # errors in per cent, as printed
 # What each method and recipe is called in print.
@@ -142,12 +142,12 @@ def figure(rows: pd.DataFrame) -> Figure:
                 ls=dash,
                 label=f"{method} (paper)",
             )
-        for (method, recipe, epochs), by_score in part.groupby(["method", "recipe", "epochs"], sort=False):
-            for score, curve in by_score.groupby("score", sort=False):
+        for (method, recipe, epochs), ranked in part.groupby(["method", "recipe", "epochs"], sort=False):
+            for score, curve in ranked.groupby("score", sort=False):
                 percent = curve.assign(mean=100 * curve["mean"], se=100 * curve.se)
                 percent["place"] = [droprates.index(d) for d in curve.droprate]
                 label = f"{NAMES[method, recipe]}, {epochs} epochs, by {score}"
-                line(ax, percent, "place", look(method, recipe), label, ls=DASHES[score], markersize=3, lw=1.1)
+                line(ax, percent, "place", look(method, recipe), label, **by_score(score), markersize=3, lw=1.1)
         ax.set(title=title, yscale="log", xlabel="weights pruned, %")
         ax.set_xticks(range(len(droprates)), [f"{100 * d:g}" for d in droprates])
         plain_ticks(ax)

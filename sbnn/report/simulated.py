@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sbnn.report.rows import mean_and_error, paired
-from sbnn.report.style import COLOURS, DASHES, line, panels
+from sbnn.report.style import COLOURS, by_score, line, panels
 
 Drawn = tuple[dict[str, pd.DataFrame], dict[str, Figure]]
 
@@ -154,11 +154,15 @@ def pruning(rows: pd.DataFrame) -> Drawn:
     tests = rows[rows.metric == "test_mse"]
     table = mean_and_error(tests, ["active_share", "method", "score", "droprate"])
     shares = sorted(tests.active_share.unique())
+    droprates = sorted(table.droprate.unique())
+    placed = table.assign(place=table.droprate.map(droprates.index))  # evenly: most of what happens does so at the end
     figure, axes = panels(len(shares), sharey=True)
     for ax, share in zip(axes, shares, strict=True):
-        for (method, score), curve in table[table.active_share == share].groupby(["method", "score"], sort=False):
-            line(ax, curve, "droprate", method, f"{method}, {score}", ls=DASHES[score], markersize=3)
-        ax.set(title=f"{share:.0%} of features active", xlabel="share of weights pruned")
+        for (method, score), curve in placed[placed.active_share == share].groupby(["method", "score"], sort=False):
+            line(ax, curve, "place", method, f"{method}, {score}", **by_score(score), markersize=3)
+        shown = sorted({*range(0, len(droprates), 4), len(droprates) - 1})
+        ax.set_xticks(shown, [f"{100 * droprates[place]:g}" for place in shown])
+        ax.set(title=f"{share:.0%} of features active", xlabel="weights pruned, %")
     axes[0].set(ylabel="test MSE / variance of y", ylim=(0, None))
     axes[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
     return {"pruning": table, "paired": paired_pruned(tests)}, {"pruning": figure}

@@ -27,7 +27,9 @@ LOOKS = {
     "sBNN_set_1": ("#0072B2", "^"),
     "sBNN_set_2": ("#D55E00", "o"),
 }
-DASHES = {"inclusion": "-", "snr": "--", "magnitude": ":"}  # by the score that weights are ranked by
+# By the score that weights are ranked by: the line, and which half of its markers is filled.
+DASHES = {"inclusion": "-", "snr": "--", "magnitude": ":"}
+FILLS = {"inclusion": "full", "snr": "none", "magnitude": "left"}
 COLOURS = [colour for colour, _ in LOOKS.values()]
 plt.rcParams |= {
     "figure.dpi": 100,
@@ -59,6 +61,10 @@ def panels(
 def look(method: str, recipe: str) -> str:
     """The entry of LOOKS for a method by a recipe."""
     return f"{method}_{recipe}" if f"{method}_{recipe}" in LOOKS else method
+
+
+def by_score(score: str) -> dict:
+    return {"ls": DASHES[score], "fillstyle": FILLS[score]}
 
 
 def line(axes: Axes, summary: pd.DataFrame, x: str, look: str, label: str, **options) -> None:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from sbnn.data.uci import DATASETS
 from sbnn.methods import SCORES
 from sbnn.report.rows import largest_droprate, mean_and_error, paired
-from sbnn.report.style import DASHES, line, panels, plain_ticks
+from sbnn.report.style import DASHES, by_score, line, panels, plain_ticks
 
 # The paper's two tables, and the dropout authors' own re-run of 2018. `spread` is as published: the standard error, but
 # for SVBNN and HS-BNN, it seems, the standard deviation. On protein the rivals have 100 units, the paper 50.
@@ -149,8 +149,18 @@ def closing(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_paper(dataset: str, hidden: int | None, droprate: float) -> str:
-    """The paper's own, beside networks as wide as its are."""
-    return _printed(dataset, "sBNN", droprate) if hidden in (None, WIDTHS.get(dataset, 50)) else ""
+    return _printed(dataset, "sBNN", droprate) if _as_wide(dataset, hidden) else ""
+
+
+def papers_curve(dataset: str, hidden: int | None) -> pd.DataFrame:
+    """The paper's RMSE by droprate, beside networks as wide as its are; no line beside others."""
+    p = PUBLISHED[(PUBLISHED.dataset == dataset) & (PUBLISHED.method == "sBNN")].astype({"rmse": float})
+    return p if _as_wide(dataset, hidden) else p.iloc[:0]
+
+
+def _as_wide(dataset: str, hidden: int | None) -> bool:
+    """As the paper's network; None is one that was not run."""
+    return hidden in (None, WIDTHS.get(dataset, 50))
 
 
 def _printed(dataset: str, method: str, droprate: float) -> str:
@@ -212,14 +222,14 @@ def figure(rows: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     shown = networks(rows)
     drawn, axes = panels(4, -(-(len(shown) + 1) // 4), width=2.7, height=2.2, sharex=True)
     for ax, (name, hidden) in zip(axes, shown, strict=False):
-        p = PUBLISHED[(PUBLISHED.dataset == name) & (PUBLISHED.method == "sBNN")].astype({"rmse": float})
+        p = papers_curve(name, hidden)
         p = p[p.rmse > 0]  # naval's 0.00 has no place on a logarithmic axis
         ax.plot(p.droprate, p.rmse, color="black", marker="x", ls=(0, (1, 2)), label="sBNN (paper)")
         own = curves[(curves.dataset == name) & (curves.hidden == hidden)]
         for (method, recipe), label in NAMES.items():
             for score, curve in own[(own.method == method) & (own.recipe == recipe)].groupby("score", sort=False):
                 look = f"{method}_paper" if recipe == "paper" else method
-                line(ax, curve, "droprate", look, f"{label}, {score}", ls=DASHES[score], markersize=2.5, lw=1)
+                line(ax, curve, "droprate", look, f"{label}, {score}", **by_score(score), markersize=2.5, lw=1)
         width = f"{hidden} units" if hidden else NOT_RUN
         ax.set(title=f"{name}, {width}" + (" (paper: 0.00 to 10 %)" if name == "naval" else ""), yscale="log")
         plain_ticks(ax)

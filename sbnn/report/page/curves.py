@@ -55,8 +55,9 @@ def ours(panel: pd.DataFrame) -> Iterator[dict]:
 def papers(experiment: str, of: pd.Series) -> Iterator[dict]:
     """What the paper prints for the same network."""
     if experiment == "uci_pruning":
-        p = uci.PUBLISHED[(uci.PUBLISHED.dataset == of.dataset) & (uci.PUBLISHED.method == "sBNN")]
-        yield series("sBNN (paper)", None, PRINT, p.droprate, p.rmse.astype(float))
+        p = uci.papers_curve(of.dataset, of.hidden)
+        if len(p):
+            yield series("sBNN (paper)", None, PRINT, p.droprate, p.rmse)
     elif experiment in ("mnist_pruning", "cifar_pruning"):
         p = images.PUBLISHED[(images.PUBLISHED.dataset == of.dataset) & (images.PUBLISHED.width == of.width)]
         for method, curve in p.groupby("method", sort=False):
@@ -65,6 +66,10 @@ def papers(experiment: str, of: pd.Series) -> Iterator[dict]:
         for recipe in ("set_1", "set_2"):
             name = f"{images.NAMES['sBNN', recipe]} (paper)"
             yield series(name, None, PRINT, compression.SETS.droprate, compression.SETS[recipe])
+    elif experiment in ("lenet_pruning", "vgg_pruning"):
+        p, network = compression.PUBLISHED, of.get("network", "vgg_like")
+        p = p[(p.network == network) & (p.method == "sBNN (paper)")]
+        yield series(f"sBNN (paper{', width 1' * (network == 'vgg_like')})", None, PRINT, p.sparsity / 100, p.error)
 
 
 def series(name: str, score: str | None, colour: str, x: pd.Series, y: pd.Series, se: pd.Series | None = None) -> dict:
