@@ -114,14 +114,16 @@ METRICS = {
     "simulated_selection": {"accuracy", "train_mse", "test_mse", "detected_share", "actual_share"},
     "simulated_pruning": {"train_mse", "test_mse"},
     "uci_pruning": {"rmse", "nll", "coverage"},
-    "mnist_pruning": {"error", "nll", "ece", "sampled_error", "sampled_nll", "sampled_ece", "inclusion_below", "kept"},
-}
+    "mnist_pruning": {
+        "error", "nll", "ece", "switched", "sampled_error", "sampled_nll", "sampled_ece", "inclusion_below", "kept",
+    },
+}  # fmt: skip
 METRICS["cifar_pruning"] = METRICS["mnist_pruning"]
 METRICS["lenet_pruning"] = METRICS["mnist_pruning"] | {"finetuned_error", "finetuned_nll", "finetuned_ece"}
 METRICS["vgg_pruning"] = METRICS["mnist_pruning"] | {"stale_error", "stale_nll", "stale_ece"}
 CLAIM_COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
 IN_UNIT_INTERVAL = ["phi", "psi_1", "psi_2", "accuracy", "detected_share", "actual_share", "coverage", "error", "ece",
-                    "sampled_error", "sampled_ece", "inclusion_below"]  # fmt: skip
+                    "switched", "sampled_error", "sampled_ece", "inclusion_below"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPECTED)
