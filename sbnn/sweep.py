@@ -111,7 +111,7 @@ class Ledger(Callback):
         """Lines of the table that is there which still hold and are not of this sweep's jobs."""
         if not path.exists():
             return None
-        table = pd.read_csv(path, dtype=dict.fromkeys(keys, object)).fillna({"reason": ""})
+        table = pd.read_csv(path, dtype=dict.fromkeys([*keys, "reason"], object)).fillna({"reason": ""})
         holds = [
             job.path not in now and job.status != FAILED and by_this_code(self.folder / job.path)
             for job in table.itertuples()
