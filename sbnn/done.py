@@ -25,14 +25,21 @@ CHANGES_NO_ROW = (
 
 def finished(output: Path, cfg: DictConfig) -> bool:
     """Whether the folder holds the results that running this configuration now would put there; never by force."""
-    try:
-        facts = json.loads((output / "run.json").read_text())
-    except (OSError, ValueError):
-        return False
-    if not (output / "rows.csv").exists():
-        return False
-    same = (facts.get("config"), facts.get("code")) == (config_hash(cfg), code_hash())
+    facts = _facts(output)
+    same = by_this_code(output) and facts.get("config") == config_hash(cfg)
     return same and not cfg.force and not _has_come(facts.get("left_out", []), cfg)
+
+
+def by_this_code(output: Path) -> bool:
+    """Whether the folder holds rows that are the work of the code as it stands."""
+    return (output / "rows.csv").exists() and _facts(output).get("code") == code_hash()
+
+
+def _facts(output: Path) -> dict:
+    try:
+        return json.loads((output / "run.json").read_text())
+    except (OSError, ValueError):
+        return {}
 
 
 def config_hash(cfg: DictConfig, but: Iterable[str] = ()) -> str:

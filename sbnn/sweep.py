@@ -18,7 +18,7 @@ from hydra.core.utils import JobReturn, JobStatus
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from sbnn.done import code_hash, finished
+from sbnn.done import by_this_code, finished
 from sbnn.errors import SbnnError
 from sbnn.parallel import complain, leads, several
 from sbnn.report import errors_by_droprate, headline
@@ -149,13 +149,6 @@ def ranked(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     """The lowest headline first, failed jobs last; headlines of two experiments do not compare."""
     order = [key for key in keys if key == "experiment"]
     return table.sort_values([*order, "headline"], na_position="last", kind="stable", ignore_index=True)
-
-
-def by_this_code(output: Path) -> bool:
-    try:
-        return json.loads((output / "run.json").read_text())["code"] == code_hash()
-    except (OSError, ValueError, KeyError):
-        return False
 
 
 def announce(table: pd.DataFrame, keys: list[str]) -> None:

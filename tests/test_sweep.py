@@ -113,7 +113,7 @@ def test_a_sweep_of_the_same_keys_adds_to_the_table(sbnn_run, tmp_path, monkeypa
     jobs = table_of(tmp_path, "seed")
     assert jobs.set_index("seed")["status"].to_dict() == {0: "earlier", 3: "skipped", 5: "done"}
     assert jobs["headline"].is_monotonic_increasing
-    monkeypatch.setattr("sbnn.sweep.code_hash", lambda: "other")
+    monkeypatch.setattr("sbnn.done.code_hash", lambda: "other")
     assert sbnn_run("-m", *SMOKE, "seed=3,5").code == 0
     assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5}
 

@@ -70,10 +70,10 @@ def by_recipe(judge: Callable[[pd.DataFrame, str], Judged | None]) -> Callable[[
         if not judged:
             return LEFT_OUT
         text = "; ".join(f"{RECIPES[recipe]} {found[0]}" for recipe, found in judged.items())
-        _, se, holds, margin = judged.get("paper", ("", None, [False], None))
+        _, se, holds, margin = judged.get("paper") or ("", judged["tuned"][1], [False], None)
         if not all(holds) and "tuned" in judged:
             holds = [*holds, *judged["tuned"][2]]
-        return Finding(text, judged["tuned"][1] if "paper" not in judged else se, holds, " points", margin)
+        return Finding(text, se, holds, " points", margin)
 
     return find
 
