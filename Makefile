@@ -40,7 +40,7 @@ reproduce: setup  ## run one experiment: make reproduce EXPERIMENT=uci_pruning [
 	$(BIN)/sbnn-run experiment=$(EXPERIMENT) budget=$(BUDGET) $(ARGS)
 
 reproduce-all: setup  ## run every experiment that is not done yet, and write the page of them all [BUDGET=...] [FORCE=1]
-	$(BIN)/sbnn-reproduce budget=$(BUDGET) $(if $(FORCE),force=true) $(ARGS)
+	$(BIN)/sbnn-reproduce budget=$(BUDGET) $(if $(filter-out 0,$(FORCE)),force=true) $(ARGS)
 
 report: setup  ## draw all tables, figures and the page anew from results/, no training
 	$(BIN)/sbnn-report

@@ -36,7 +36,7 @@ EXTRAS = {
     "hydra/sweeper=tpe": "optuna",
 }
 NOT_TO_BE_REPEATED = (
-    "results_dir=", "data.dir=", "pretrained=", "progress=", "resume=", "force=", "keep_checkpoints=", "threads=",
+    "results_dir=", "data.dir=", "progress=", "resume=", "force=", "keep_checkpoints=", "threads=",
 )  # fmt: skip
 # Keys that do not name a job's folder.
 UNNAMED = set(OmegaConf.load(CONF / "config.yaml").hydra.job.config.override_dirname.exclude_keys) - {"experiment"}
@@ -53,6 +53,7 @@ def _run(cfg: DictConfig) -> float:
 def typed() -> str:
     """The command that was given, but for what names places on one machine or changes no number."""
     given = [o for o in HydraConfig.get().overrides.task if not o.startswith(NOT_TO_BE_REPEATED)]
+    given = [f"pretrained={Path(o).name}" if o.startswith("pretrained=") else o for o in given]
     return " ".join(["sbnn-run", *(shlex.quote(override) for override in given)])
 
 
@@ -67,7 +68,7 @@ def execute(cfg: DictConfig, output: Path, command: str = "", judged: bool = Tru
     if not run.world.leads:
         return headline(rows, cfg.name)
     found = publish(rows, cfg, run, time.monotonic() - started, command, judged)
-    if judged:
+    if judged and output.name == cfg.name:  # one on validation data stands beside it
         Memory(output.parent).note(cfg, DONE)
     if not cfg.keep_checkpoints:
         run.forget_checkpoints()

@@ -1,8 +1,11 @@
 """From yaml to checked values: every complaint about the configuration is raised here, before training."""
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn.data.simulated import FUNCTIONS
@@ -132,6 +135,13 @@ OmegaConf.register_new_resolver("results_folder", results_folder, replace=True)
 
 def experiments() -> list[str]:
     return sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
+
+
+def composed(*overrides: str) -> DictConfig:
+    """A configuration as `sbnn-run` has it: within one of its runs, where Hydra knows the folder already, or not."""
+    known = GlobalHydra.instance().is_initialized()
+    with nullcontext() if known else initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", list(overrides))
 
 
 def check(cfg: DictConfig) -> None:

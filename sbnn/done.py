@@ -1,4 +1,7 @@
-"""Is there anything left to do? A folder is finished if this configuration filled it by this code."""
+"""Is there anything left to do? A folder is finished if this configuration filled it by this code.
+
+And whose configuration is it: does one of the budgets, as they are today, give it?
+"""
 
 import hashlib
 import json
@@ -8,10 +11,11 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from sbnn.config import PACKAGE
+from sbnn.config import CONF, PACKAGE, composed
 from sbnn.data.sources import Sources, data_directory
 from sbnn.data.uci import DATASETS
 
+BUDGETS = sorted(path.stem for path in (CONF / "budget").glob("*.yaml"))
 # What decides where, how fast and how visibly a run goes, but not its results.
 CHANGES_NO_RESULT = (
     "results_dir", "minutes", "progress", "resume", "force", "keep_checkpoints", "checkpoint_seconds", "threads",
@@ -25,32 +29,46 @@ CHANGES_NO_ROW = (
 
 def finished(output: Path, cfg: DictConfig) -> bool:
     """Whether the folder holds the results that running this configuration now would put there; never by force."""
-    facts = _facts(output)
-    same = by_this_code(output) and facts.get("config") == config_hash(cfg)
-    return same and not cfg.force and not _has_come(facts.get("left_out", []), cfg)
-
-
-def by_this_code(output: Path) -> bool:
-    """Whether the folder holds rows that are the work of the code as it stands."""
-    return (output / "rows.csv").exists() and _facts(output).get("code") == code_hash()
-
-
-def _facts(output: Path) -> dict:
     try:
-        return json.loads((output / "run.json").read_text())
+        facts = json.loads((output / "run.json").read_text())
     except (OSError, ValueError):
-        return {}
+        return False
+    same = facts.get("code") == code_hash() and facts.get("config") == config_hash(cfg)
+    there = same and (output / "rows.csv").exists()
+    return there and not cfg.force and not _has_come(facts.get("left_out", []), cfg)
 
 
 def config_hash(cfg: DictConfig, but: Iterable[str] = ()) -> str:
+    return hashlib.sha256(json.dumps(settings(cfg, but), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def settings(cfg: DictConfig, but: Iterable[str] = ()) -> dict:
     """Every value that can change a result, and the weights in the file that `pretrained` names."""
     ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
     plain = OmegaConf.to_container(ours, resolve=True)
     kept = {key: value for key, value in plain.items() if key not in (*CHANGES_NO_RESULT, *but)}
     kept["data"].pop("dir", None)
-    if isinstance(cfg.pretrained, str) and Path(cfg.pretrained).is_file():
-        kept["pretrained"] = hashlib.sha256(Path(cfg.pretrained).read_bytes()).hexdigest()
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+    weights = kept.get("pretrained")
+    if isinstance(weights, str) and Path(weights).is_file():
+        kept["pretrained"] = hashlib.sha256(Path(weights).read_bytes()).hexdigest()
+    return kept
+
+
+def budget_of(cfg: DictConfig) -> str:
+    """The budget that gives a run's configuration today: its own, or another if sizes have moved; else it is `changed`.
+
+    So no table calls a run of other sizes by a budget's name.
+    """
+    for budget in sorted(BUDGETS, key=lambda name: name != cfg.budget):
+        if _sizes(composed(f"experiment={cfg.name}", f"budget={budget}")) == _sizes(cfg):
+            return budget
+    return f"{cfg.budget}, changed"
+
+
+def _sizes(cfg: DictConfig) -> dict:
+    """Its settings, whatever the budget is called and in which order values are varied."""
+    found = settings(cfg, but=["budget"])
+    return found | {"vary": {key: sorted(map(str, values)) for key, values in found["vary"].items()}}
 
 
 def _has_come(datasets: Iterable[str], cfg: DictConfig) -> bool:

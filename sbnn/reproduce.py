@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pandas as pd
 import torch
-from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from sbnn.config import CONF, check, experiments
+from sbnn.config import check, composed, experiments
 from sbnn.done import report_hash
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
@@ -80,6 +79,10 @@ class Task:
             lines = log.read().decode(errors="ignore").replace("\r", "\n").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
+    def stale(self) -> bool:
+        """Whether it could not go on from the checkpoints that lay there: another configuration's, or torch's."""
+        return self.status == FAILED and self.resumed and self.reason().startswith("The checkpoint ")
+
     def reason(self) -> str:
         """Why it failed: a signal, or our own sentence, which may follow a progress bar, or what Python says last."""
         if self.code < 0:
@@ -108,6 +111,10 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
                 running.append(task)
                 screen.say(f"{task.name} begins (log: {task.log})")
             for task in [task for task in running if task.ended()]:
+                if task.stale():
+                    screen.say(f"{task.name} begins anew: {task.reason()}")
+                    task.start(False, jobs)
+                    continue
                 running.remove(task)
                 memory.note(task.cfg, task.status)
                 reason = f": {task.reason()}" if task.status == FAILED else ""
@@ -125,15 +132,14 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
 def plan(overrides: list[str]) -> tuple[Path, list[Task]]:
     """Every experiment's configuration, checked before the first one starts."""
     tasks = []
-    with initialize_config_dir(str(CONF), version_base="1.3"):
-        for name in experiments():
-            try:
-                cfg = compose("config", [f"experiment={name}", *overrides])
-            except HydraException as error:
-                raise ConfigError(f"{' '.join(overrides)} cannot be used: {str(error).splitlines()[0]}") from error
-            check(cfg)
-            experiment(name).check(cfg)
-            tasks.append(Task(name, cfg, overrides, Path(cfg.results_dir) / ".logs" / f"{name}.log"))
+    for name in experiments():
+        try:
+            cfg = composed(f"experiment={name}", *overrides)
+        except HydraException as error:
+            raise ConfigError(f"{' '.join(overrides)} cannot be used: {str(error).splitlines()[0]}") from error
+        check(cfg)
+        experiment(name).check(cfg)
+        tasks.append(Task(name, cfg, overrides, Path(cfg.results_dir) / ".logs" / f"{name}.log"))
     return Path(tasks[0].cfg.results_dir), tasks
 
 
@@ -150,7 +156,8 @@ def summarise(tasks: list[Task], results: Path) -> None:
         for t in tasks
     ]
     print(pd.DataFrame(lines, columns=["experiment", "", "time", ""]).to_string(index=False))
-    print(counted(scoreboard(results)))
+    others = [t.name for t in tasks if t.status == FAILED and (results / t.name / "claims.csv").exists()]
+    print(counted(scoreboard(results)) + (f" Those of {', '.join(others)} are of an earlier run." if others else ""))
     print(f"The page: {results / 'report.html'}, {results / 'README.md'}")
 
 
@@ -175,6 +182,8 @@ def cores() -> int:
 
 def main() -> None:
     """sbnn-reproduce [jobs=N] [any override of sbnn-run's], such as budget=smoke or force=true."""
+    if {"-h", "--help"} & set(sys.argv):
+        sys.exit(print(main.__doc__))
     for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal must not leave experiments running
         signal.signal(number, lambda *_: sys.exit("sbnn: stopped."))
     arguments = dict.fromkeys(sys.argv[1:])

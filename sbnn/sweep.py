@@ -15,10 +15,12 @@ from typing import ClassVar
 
 import pandas as pd
 from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from sbnn.done import by_this_code, finished
+from sbnn.config import composed
+from sbnn.done import finished
 from sbnn.errors import SbnnError
 from sbnn.parallel import complain, leads, several
 from sbnn.report import errors_by_droprate, headline
@@ -26,7 +28,7 @@ from sbnn.report.rows import read_rows, write_text
 from sbnn.report.style import save
 from sbnn.report.sweeps import heat_map, numbers
 
-# Skipped: finished before, see sbnn.done. Earlier: of another sweep over the same keys, by the same code.
+# Skipped: finished before, see sbnn.done. Earlier: of another sweep over the same keys.
 DONE, SKIPPED, FAILED, EARLIER = "done", "skipped", "failed", "earlier"
 
 
@@ -94,7 +96,8 @@ class Ledger(Callback):
         keys, table = tabulated(jobs)
         name = self.name(jobs[0]["overrides"], keys)
         folder = self.folder / name
-        table = ranked(pd.concat([table, self.earlier(folder / "sweep.csv", keys, set(table["path"]))]), keys)
+        earlier = self.earlier(folder / "sweep.csv", keys, jobs)
+        table = ranked(pd.concat([table, earlier]), keys)
         write_text(folder / "sweep.csv", table.to_csv(index=False, float_format="%.6g"))
         figure = heat_map(table, keys, title=name)
         if figure is None:
@@ -107,16 +110,24 @@ class Ledger(Callback):
         print(f"{os.path.relpath(folder)}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
         return FAILED in set(table["status"])
 
-    def earlier(self, path: Path, keys: list[str], now: set[str]) -> pd.DataFrame | None:
-        """Lines of the table that is there which still hold and are not of this sweep's jobs."""
+    def earlier(self, path: Path, keys: list[str], jobs: list[dict]) -> pd.DataFrame | None:
+        """Lines of the table that is there which are not of this sweep's jobs and would come out the same today."""
         if not path.exists():
             return None
         table = pd.read_csv(path, dtype=dict.fromkeys([*keys, "reason"], object)).fillna({"reason": ""})
-        holds = [
-            job.path not in now and job.status != FAILED and by_this_code(self.folder / job.path)
-            for job in table.itertuples()
-        ]
-        return table[holds].assign(status=EARLIER)
+        fixed = {key: value for key, value in jobs[0]["overrides"].items() if key not in ("force", *keys)}
+        now = {job["path"] for job in jobs}
+
+        def holds(job: pd.Series) -> bool:
+            if job["path"] in now or job["status"] == FAILED:
+                return False
+            given = fixed | {key: job[key] for key in keys}
+            with suppress(HydraException):  # a key that is gone, say
+                today = composed(*(f"{key}={value}" for key, value in given.items()))
+                return finished(self.folder / job["path"], today)
+            return False
+
+        return table[[holds(job) for _, job in table.iterrows()]].assign(status=EARLIER)
 
     def name(self, overrides: dict[str, str], keys: list[str]) -> str:
         """Like the folders of the jobs, but for what was swept: sweeps of other keys keep tables of their own."""

@@ -116,3 +116,4 @@ def test_a_run_on_validation_data_has_a_folder_of_its_own(tmp_path):
     assert answer.returncode == 0, answer.stderr
     assert "no claim is judged" in answer.stdout
     assert [p.parent.name for p in tmp_path.rglob("rows.csv")] == ["uci_pruning_validation"]
+    assert not list(tmp_path.rglob(".reproduced.json"))  # reproduce-all has its own of this to do

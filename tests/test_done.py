@@ -4,12 +4,13 @@ import json
 import shutil
 
 import pytest
+from omegaconf import OmegaConf
 
 from sbnn import done
 from sbnn.cli import execute
 from sbnn.config import PACKAGE
 from sbnn.data.uci import DATASETS
-from sbnn.done import code_hash, config_hash, finished
+from sbnn.done import budget_of, code_hash, config_hash, finished
 
 SMOKE = ("experiment=simulated_relevance", "budget=smoke")
 
@@ -56,6 +57,19 @@ def test_a_run_that_went_without_a_dataset_is_finished_until_its_file_comes(conf
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     assert not finished(tmp_path, cfg)
+
+
+def test_a_run_has_a_budget_s_name_only_if_that_gives_its_settings_today(configured):
+    cfg = configured("experiment=lenet_pruning", "budget=overnight", "seed=0")
+    OmegaConf.resolve(cfg)
+    assert budget_of(cfg) == "overnight"
+    cfg.budget = "laptop"  # as those sizes were once called
+    cfg.vary.network = list(reversed(cfg.vary.network))
+    assert budget_of(cfg) == "overnight"
+    for override in ("trainer.epochs=7", "prior.pi=0.4", "rivals=[]", "seed=1"):
+        assert budget_of(configured("experiment=lenet_pruning", override)) == "laptop, changed", override
+    same = configured("experiment=simulated_relevance", "budget=overnight")  # names no sizes of its own there
+    assert budget_of(same) == "overnight"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from omegaconf import OmegaConf
 from scipy import stats
 
 from sbnn.cli import execute
+from sbnn.done import BUDGETS, budget_of
 from sbnn.report import DRAWINGS, JUDGES
 from sbnn.report.claims import judge
 from sbnn.report.page.blocks import Picture, Plot, Table
@@ -57,6 +59,13 @@ def test_what_is_committed_is_what_this_code_makes_of_its_rows(name):
     assert all((folder / f"{kind}.png").exists() for kind in figures)
     verdicts = judge(name, JUDGES, rows, budget).to_csv(index=False)
     assert (folder / "claims.csv").read_text() == verdicts, "run make report"
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_committed_configuration_is_that_of_its_budget_today(name):
+    facts = json.loads((RESULTS / name / "run.json").read_text())
+    assert facts["budget"] == budget_of(OmegaConf.load(RESULTS / name / "config.yaml"))
+    assert facts["budget"] in BUDGETS
 
 
 LOOK = """<script>

@@ -24,7 +24,6 @@ def two_experiments(tmp_path, monkeypatch):
     shutil.copytree(CONF, conf, ignore=lambda folder, names: [n for n in names if n.endswith("_pruning.yaml")])
     (conf / "experiment" / "simulated_selection.yaml").unlink()
     monkeypatch.setattr(config, "CONF", conf)
-    monkeypatch.setattr(reproduce, "CONF", conf)
 
     def run(*overrides: str) -> bool:
         fixed = ["budget=smoke", f"results_dir={tmp_path / 'results'}", "progress=false"]
@@ -69,6 +68,17 @@ def test_what_was_cut_off_is_resumed_if_nothing_changed(two_experiments, tmp_pat
     assert not memory.was_cut_off(other.cfg)
     _, [forced, _] = reproduce.plan([*fixed, "force=true"])
     assert not memory.was_cut_off(forced.cfg)
+
+
+def test_checkpoints_that_are_of_no_use_are_begun_anew(two_experiments, tmp_path, capsys):
+    results = tmp_path / "results"
+    _, [task, _] = reproduce.plan(["budget=smoke", f"results_dir={results}", "keep_checkpoints=true"])
+    execute(task.cfg, results / task.name)
+    for path in (results / ".checkpoints" / task.name).glob("*.pt"):
+        path.write_bytes(b"of another configuration, or half of one")
+    Memory(results).note(task.cfg, "running")
+    assert two_experiments()
+    assert f"{task.name} begins anew: The checkpoint" in capsys.readouterr().err
 
 
 def test_what_sbnn_run_has_finished_is_skipped_too(two_experiments, tmp_path):

@@ -1,5 +1,6 @@
 """Sweeps as a user runs them: the table they end with, what they skip, and what a failed job costs."""
 
+import json
 import os
 import sys
 from importlib.util import find_spec
@@ -113,6 +114,11 @@ def test_a_sweep_of_the_same_keys_adds_to_the_table(sbnn_run, tmp_path, monkeypa
     jobs = table_of(tmp_path, "seed")
     assert jobs.set_index("seed")["status"].to_dict() == {0: "earlier", 3: "skipped", 5: "done"}
     assert jobs["headline"].is_monotonic_increasing
+
+    job = tmp_path / "results" / "smoke" / "sweeps" / jobs.set_index("seed")["path"][0] / "run.json"
+    job.write_text(json.dumps(json.loads(job.read_text()) | {"config": "of other epochs"}))
+    assert sbnn_run("-m", *SMOKE, "seed=5,6").code == 0
+    assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5, 6}
     monkeypatch.setattr("sbnn.done.code_hash", lambda: "other")
     assert sbnn_run("-m", *SMOKE, "seed=3,5").code == 0
     assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5}

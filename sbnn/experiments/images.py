@@ -81,10 +81,9 @@ def rows_of(cfg: DictConfig) -> tuple[Tensor, Tensor]:
 def images_of(cfg: DictConfig, run: Run) -> Images:
     """Fetched, if need be, by one process for all of them."""
     folder = data_directory(cfg.data.dir)
-    if run.world.leads:
-        load(cfg.data.collection, folder, run.progress)
+    found = load(cfg.data.collection, folder, run.progress) if run.world.leads else None
     run.world.wait()
-    return load(cfg.data.collection, folder).to(run.device)
+    return (found or load(cfg.data.collection, folder)).to(run.device)
 
 
 def data_of(cfg: DictConfig, images: Images, augmentation: str, run: Run, flat: bool) -> tuple[ImageData, ImageData]:

@@ -16,7 +16,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn import __version__
-from sbnn.done import config_hash, report_hash
+from sbnn.done import budget_of, config_hash, report_hash
 from sbnn.errors import SbnnError
 from sbnn.report import (
     claims,
@@ -121,7 +121,6 @@ def circumstances(cfg: DictConfig, run: Run, seconds: float, command: str) -> di
     return {
         "experiment": cfg.name,
         "command": command,
-        "budget": cfg.budget,
         "seed": cfg.seed,
         "measured_on": cfg.data.get("evaluate_on", "test"),
         "seconds": round(seconds, 1),
@@ -161,6 +160,7 @@ def _write_facts(folder: Path, facts: dict) -> None:
 def _finish(fresh: Path, folder: Path, judged: bool, gathered: bool = True) -> float:
     """Draw into the fresh folder, put it in the old one's place, then write anew what stands beside it."""
     rows, facts = read_rows(fresh / "rows.csv"), json.loads((fresh / "run.json").read_text())
+    facts |= {"budget": budget_of(OmegaConf.load(fresh / "config.yaml")), "report": report_hash()}
     # Settings are chosen on validation data, claims are judged on test data.
     judged = judged and facts.get("measured_on", "test") == "test"
     tables, figures = DRAWINGS[facts["experiment"]](rows)
@@ -171,7 +171,7 @@ def _finish(fresh: Path, folder: Path, judged: bool, gathered: bool = True) -> f
     verdicts = claims.judge(facts["experiment"], JUDGES, rows, facts["budget"])
     if judged:
         verdicts.to_csv(fresh / "claims.csv", index=False)
-    _write_facts(fresh, facts | {"report": report_hash()})
+    _write_facts(fresh, facts)
 
     with _alone(folder.parent):
         old = folder.with_name(f".{folder.name}.old")

@@ -36,7 +36,7 @@ class Finding:
         if self.margin is None or not abs(self.margin) <= 2 * self.se:
             return self.ours
         side = "missed" if self.margin < 0 else "met"
-        return f"{self.ours}; the limit is {side} by {abs(self.margin):.2g}{self.unit}, within noise"
+        return f"{self.ours}; the nearest limit is {side} by {abs(self.margin):.2g}{self.unit}, within noise"
 
     @property
     def verdict(self) -> str:

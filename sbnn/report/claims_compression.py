@@ -5,9 +5,8 @@ import math
 import pandas as pd
 
 from sbnn.report.claims import LEFT_OUT, Finding, within
-from sbnn.report.claims_images import Curve
 from sbnn.report.compression import of_vgg
-from sbnn.report.images import NAMES, curves
+from sbnn.report.images import NAMES, Curve, curves
 
 SETS, OURS = ("set_1", "set_2"), ("tuned",)
 FULL_WIDTH = 1.0
@@ -98,10 +97,12 @@ def vgg_survives(rows: pd.DataFrame) -> Finding:
     run = vgg(rows, 0.0, 0.985)
     if not run:
         return LEFT_OUT
-    good = [recipe for recipe, curve in run.items() if curve.rise(0.985) <= 0.5]
+    margins = {recipe: round(0.5 - curve.rise(0.985), 2) for recipe, curve in run.items()}
+    good = [recipe for recipe, margin in margins.items() if margin >= 0]
     text = "; ".join(f"{called(recipe, curve)} {errors(curve, 0.0, 0.985)}" for recipe, curve in run.items())
     se = max(curve.rise_error(0.985) for curve in run.values())
-    return Finding(f"{text}, at width {rows.width.max():g}", se, ["paper" in good, bool(good)], " points")
+    text = f"{text}, at width {rows.width.max():g}"
+    return Finding(text, se, ["paper" in good, bool(good)], " points", min(margins.values(), key=abs))
 
 
 def mean_error(rows: pd.DataFrame) -> float:

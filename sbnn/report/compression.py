@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sbnn.report import images
-from sbnn.report.images import NAMES, OWN_SCORE, curves, in_order, named, percent
+from sbnn.report.images import NAMES, OWN_SCORE, Curve, curves, in_order, named, percent
 from sbnn.report.style import LOOKS, line, look, panels, plain_ticks
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_compression.csv"))  # error and sparsity in per cent
@@ -148,8 +148,8 @@ def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
 
 def proportional_increase(rows: pd.DataFrame) -> Figure:
     """The paper's figure: error over the full network's, from 96 % pruned, theirs and ours."""
-    own = own_scores(curves(rows[(rows.network == "lenet_5") & (rows.method == "sBNN")]))
-    places = sorted(d for d in own.droprate.unique() if d >= 0.96)
+    ours = rows[(rows.network == "lenet_5") & (rows.method == "sBNN") & (rows.score == OWN_SCORE["sBNN"])]
+    places = sorted(d for d in ours.droprate.unique() if d >= 0.96)
     drawn, (ax,) = panels(1, width=5.2, height=3.6)
     for recipe in ("set_1", "set_2"):
         colour, marker = LOOKS[f"sBNN_{recipe}"]
@@ -157,12 +157,11 @@ def proportional_increase(rows: pd.DataFrame) -> Figure:
         at = [places.index(d) for d in printed.droprate]
         ratio = printed[recipe] / SETS[recipe].iloc[0]
         ax.plot(at, ratio, color=colour, marker=marker, ls=":", mfc="white", label=f"{NAMES['sBNN', recipe]} (paper)")
-    for recipe, curve in own.groupby("recipe", sort=False):
-        full, shown = curve["mean"].iloc[0], curve[curve.droprate.isin(places)]
-        ratios = shown.assign(place=[places.index(d) for d in shown.droprate])
-        ratios = ratios.assign(mean=shown["mean"] / full, se=shown.se / full)
-        label = f"{NAMES['sBNN', recipe]}, {curve.epochs.iloc[0]} epochs"
-        line(ax, ratios, "place", look("sBNN", recipe), label)
+    for recipe in [recipe for method, recipe in NAMES if method == "sBNN" and recipe in set(ours.recipe)]:
+        curve = Curve(ours[ours.recipe == recipe])
+        lines = [(place, 1 + curve.relative_rise(d), curve.relative_error(d)) for place, d in enumerate(places)]
+        ratios = pd.DataFrame(lines, columns=["place", "mean", "se"])
+        line(ax, ratios, "place", look("sBNN", recipe), f"{NAMES['sBNN', recipe]}, {curve.epochs} epochs")
     ax.set_xticks(range(len(places)), [f"{100 * d:g}" for d in places])
     ax.set(yscale="log", xlabel="weights pruned, %", ylabel="error / error of the full network (± s.e.)")
     ax.set_title("LeNet-5")

@@ -1,5 +1,6 @@
 """Tables and figures of Experiments 6 and 7, from their rows, beside what the paper prints."""
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,44 @@ def curves(rows: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
     found = rows[rows.metric == metric].rename(columns={"value": "mean"})
     spread = np.sqrt(found["mean"] * (1 - found["mean"]) / found["measured"])
     return found.assign(se=spread).sort_values("droprate", kind="stable")
+
+
+class Curve:
+    """One network as it is pruned by one score: errors in per cent, and their standard errors over images."""
+
+    def __init__(self, rows: pd.DataFrame):
+        errors, switched = curves(rows), rows[rows.metric == "switched"]
+        self.error = {d: round(100 * e, 2) for d, e in zip(errors.droprate, errors["mean"], strict=True)}
+        self.spread = dict(zip(errors.droprate, 100 * errors.se, strict=True))
+        self.switched = dict(zip(switched.droprate, switched.value, strict=True))
+        self.se = self.spread.get(0.0)
+        self.epochs, self.images = (None, None) if errors.empty else errors[["epochs", "measured"]].iloc[0]
+
+    def has(self, *droprates: float) -> bool:
+        return all(droprate in self.error for droprate in droprates)
+
+    def rise(self, droprate: float) -> float:
+        """In points, to the paper's two decimals."""
+        return round(self.error[droprate] - self.error[0.0], 2)
+
+    def rise_error(self, droprate: float) -> float:
+        """From the images on which pruning changed the answer; without these, as if others had been measured."""
+        if droprate not in self.switched:
+            return math.hypot(self.spread[droprate], self.spread[0.0])
+        return 100 * math.sqrt(max(0.0, self.switched[droprate] - (self.rise(droprate) / 100) ** 2) / self.images)
+
+    def relative_rise(self, droprate: float) -> float:
+        return self.rise(droprate) / self.error[0.0]
+
+    def relative_error(self, droprate: float) -> float:
+        """Standard error of the relative rise, to first order in those of both errors and of their difference."""
+        full, rise = self.error[0.0], self.relative_rise(droprate)
+        before, after = self.spread[0.0] ** 2, self.spread[droprate] ** 2
+        between = (before + after - self.rise_error(droprate) ** 2) / 2
+        return math.sqrt(max(0.0, after + (1 + rise) ** 2 * before - 2 * (1 + rise) * between)) / full
+
+    def change(self, droprate: float) -> str:
+        return f"{self.error[0.0]:.2f} % to {self.error[droprate]:.2f} %"
 
 
 def widest(rows: pd.DataFrame) -> pd.DataFrame:

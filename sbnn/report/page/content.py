@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
+from sbnn.done import BUDGETS
 from sbnn.report import claims
 from sbnn.report.page import curves
 from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
@@ -43,15 +44,21 @@ def experiment(results: Path, name: str) -> Iterator[Block]:
         yield Text("Not run.")
         yield Command(f"sbnn-run experiment={name}")
         return
-    facts = json.loads((folder / "run.json").read_text())
+    facts, cfg = json.loads((folder / "run.json").read_text()), OmegaConf.load(folder / "config.yaml")
+    rows = read_rows(folder / "rows.csv")
     if facts.get("command"):
         yield Command(facts["command"])
-    yield Text(f"{circumstances(facts)} {sizes(OmegaConf.load(folder / 'config.yaml'))}")
+    elif facts["budget"] in BUDGETS:
+        yield Command(f"sbnn-run experiment={name} budget={facts['budget']}")
+        yield Text("What was typed was not recorded; this gives the same configuration.")
+    yield Text(f"{circumstances(facts, cfg.get('minutes'))} {sizes(cfg)}")
+    if "error" in set(rows.metric) and "switched" not in set(rows.metric):
+        yield Text(WORDS["unpaired"])
     for file, caption in words["tables"].items():
         if (folder / f"{file}.csv").exists():
             table = pd.read_csv(folder / f"{file}.csv", dtype=str, keep_default_na=False)
             yield Table(marked(table), caption, f"{name}/{file}.csv")
-    if (drawn := curves.plot(name, read_rows(folder / "rows.csv"))) is not None:
+    if (drawn := curves.plot(name, rows)) is not None:
         yield Plot(drawn)
     for file, caption in words["figures"].items():
         if (folder / f"{file}.png").exists():
@@ -60,16 +67,17 @@ def experiment(results: Path, name: str) -> Iterator[Block]:
     yield Bullets(words["deviations"])
 
 
-def circumstances(facts: dict) -> str:
-    """What a reader needs to judge a time or to repeat a run."""
+def circumstances(facts: dict, expected: float | None) -> str:
+    """What a reader needs to judge a time or to repeat a run; `expected` minutes where no whole time was taken."""
     threads = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
     took = f"It took {spoken(facts['seconds'])}"
     if facts["resumed"]:
-        training = facts.get("training_seconds")
-        took = f"It was resumed; training took {spoken(training)} in all" if training else "It was resumed"
-        took += f", the last sitting {spoken(facts['seconds'])}"
-    if not facts.get("command"):
-        took = f"Its command was not recorded yet, and today's budgets may be other than `config.yaml`'s. {took}"
+        took = "It was resumed"
+        if training := facts.get("training_seconds"):
+            took += f"; training took {spoken(training)} in all"
+        elif expected:
+            took += f"; in all it takes some {expected:g} minutes, by the yaml's estimate"
+        took += f"; the last sitting was {spoken(facts['seconds'])}"
     left_out = f" Left out, for want of its file: {', '.join(facts['left_out'])}." if facts.get("left_out") else ""
     return (
         f"{took} on {facts['device']}, {threads}; budget `{facts['budget']}`, seed {facts['seed']}, "
