@@ -5,12 +5,10 @@ python scripts/benchmark_replicas.py [--replicas 20] [--threads 1]
 
 import argparse
 import time
-from pathlib import Path
 
 import torch
-from hydra import compose, initialize_config_dir
 
-from sbnn.config import CONF
+from sbnn.config import composed
 from sbnn.data.replicas import ReplicaData
 from sbnn.methods import METHODS, fit
 from sbnn.networks import mlp
@@ -32,8 +30,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    with initialize_config_dir(str(Path(CONF).resolve()), version_base="1.3"):
-        cfg = compose("config", ["trainer.epochs=20"])
+    cfg = composed("trainer.epochs=20")
     run = Run(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     print(f"{options.replicas} replicas, batch {cfg.trainer.batch}, {run.device.type}, {options.threads} threads")
     for features in (8, 20, 100):

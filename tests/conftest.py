@@ -1,8 +1,7 @@
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 
-from sbnn.config import CONF
+from sbnn.config import composed
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.sources import Unavailable, data_directory
 from sbnn.data.vision import load
@@ -13,8 +12,7 @@ def configured(tmp_path):
     """Compose a configuration as the command line would: configured("experiment=...", "seed=3")."""
 
     def build(*overrides: str):
-        with initialize_config_dir(str(CONF), version_base="1.3"):
-            return compose("config", [f"results_dir={tmp_path}", "progress=false", "threads=1", *overrides])
+        return composed(f"results_dir={tmp_path}", "progress=false", "threads=1", *overrides)
 
     return build
 

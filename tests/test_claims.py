@@ -235,6 +235,7 @@ def test_rises_are_paired_over_the_images():
     full, pruned = before[draws].mean(1), after[draws].mean(1)
     assert curve.rise_error(0.5) == pytest.approx(100 * np.std(pruned - full), rel=0.05)
     assert curve.relative_error(0.5) == pytest.approx(np.std(pruned / full), rel=0.05)
+    assert math.isnan(Curve(frame.assign(value=0.0)).relative_rise(0.5))  # of no error at all
     alone = Curve(frame[frame.metric == "error"])
     assert alone.rise_error(0.5) == pytest.approx(math.hypot(alone.spread[0.0], alone.spread[0.5]))
 

@@ -62,14 +62,14 @@ class Curve:
         return 100 * math.sqrt(max(0.0, self.switched[droprate] - (self.rise(droprate) / 100) ** 2) / self.images)
 
     def relative_rise(self, droprate: float) -> float:
-        return self.rise(droprate) / self.error[0.0]
+        return self.rise(droprate) / (self.error[0.0] or math.nan)  # few images may all be labelled rightly
 
     def relative_error(self, droprate: float) -> float:
         """Standard error of the relative rise, to first order in those of both errors and of their difference."""
         full, rise = self.error[0.0], self.relative_rise(droprate)
         before, after = self.spread[0.0] ** 2, self.spread[droprate] ** 2
         between = (before + after - self.rise_error(droprate) ** 2) / 2
-        return math.sqrt(max(0.0, after + (1 + rise) ** 2 * before - 2 * (1 + rise) * between)) / full
+        return math.sqrt(max(0.0, after + (1 + rise) ** 2 * before - 2 * (1 + rise) * between)) / (full or math.nan)
 
     def change(self, droprate: float) -> str:
         return f"{self.error[0.0]:.2f} % to {self.error[droprate]:.2f} %"
