@@ -1,5 +1,5 @@
 """python -m sbnn experiment=..., which is what torchrun needs: torchrun --nproc-per-node 2 -m sbnn experiment=..."""
 
-from sbnn.cli import run
+from sbnn.commands.run import run
 
 run()

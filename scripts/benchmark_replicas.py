@@ -8,11 +8,11 @@ import time
 
 import torch
 
-from sbnn.config import composed
 from sbnn.data.replicas import ReplicaData
-from sbnn.methods import METHODS, fit
+from sbnn.model.methods import METHODS, fit
 from sbnn.networks import mlp
-from sbnn.run import Run
+from sbnn.runs.context import Run
+from sbnn.runs.settings import composed
 
 
 def seconds(run: Run, method: str, cfg, data: ReplicaData, features: int) -> float:

@@ -24,14 +24,14 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from sbnn.data.replicas import ReplicaData
 from sbnn.errors import ConfigError
-from sbnn.layout import Layout
-from sbnn.likelihood import Categorical
+from sbnn.model.flat import Layout
+from sbnn.model.likelihoods import Categorical
+from sbnn.model.posteriors.mean_field import MeanField, initial_means
+from sbnn.model.priors.spike_slab import ScaleMixturePrior, SpikeSlabPrior
 from sbnn.networks import lenet_5, mlp, vgg_like
-from sbnn.posterior import MeanField, initial_means
-from sbnn.prior import ScaleMixturePrior, SpikeSlabPrior
-from sbnn.schedule import Training
 from sbnn.streams import Streams
-from sbnn.train import train
+from sbnn.training.loop import train
+from sbnn.training.schedule import Training
 
 PLAIN, NO_MOMENTUM, OURS = "plain + SGD", "plain + SGD, no momentum", "sBNN"
 MOMENTUM, LR = 0.9, 1e-3

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sbnn.report import claims
-from sbnn.report.rows import as_markdown
+from sbnn.runs.rows import as_markdown
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"

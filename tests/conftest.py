@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from sbnn.config import composed
+from sbnn.data.download import Unavailable, data_directory
+from sbnn.data.image_sets import load
 from sbnn.data.replicas import ReplicaData
-from sbnn.data.sources import Unavailable, data_directory
-from sbnn.data.vision import load
+from sbnn.runs.settings import composed
 
 
 @pytest.fixture

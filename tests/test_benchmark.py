@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from sbnn.prior import ScaleMixturePrior, SpikeSlabPrior
+from sbnn.model.priors.spike_slab import ScaleMixturePrior, SpikeSlabPrior
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
-RUN = "from sbnn.cli import run; run()"
-REPORT = "from sbnn.cli import report; report()"
+RUN = "from sbnn.commands.run import run; run()"
+REPORT = "from sbnn.commands.run import report; report()"
 
 
 def command(*arguments, program=RUN):

@@ -6,21 +6,21 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from sbnn.cli import execute
+from sbnn.commands.run import execute
 from sbnn.data.replicas import ReplicaData
 from sbnn.errors import ConfigError, SbnnError
-from sbnn.layout import Layout
-from sbnn.likelihood import Categorical
-from sbnn.methods import as_fit, fit
+from sbnn.model.flat import Layout
+from sbnn.model.likelihoods import Categorical
+from sbnn.model.methods import as_fit, fit
+from sbnn.model.posteriors.mean_field import Masked
 from sbnn.networks import ChannelsLast, lenet_5, lenet_300_100, vgg_like
-from sbnn.posterior import Masked
 from sbnn.pretrained import load_weights
 from sbnn.report import claims_compression, compression
 from sbnn.report.claims import judge
-from sbnn.run import Run
-from sbnn.schedule import Training
+from sbnn.runs.context import Run
 from sbnn.streams import Streams
-from sbnn.train import train
+from sbnn.training.loop import train
+from sbnn.training.schedule import Training
 
 
 @pytest.mark.parametrize(

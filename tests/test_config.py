@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from sbnn.cli import execute
-from sbnn.config import CONF, check, experiments
+from sbnn.commands.run import execute
 from sbnn.errors import ConfigError
-from sbnn.run import fingerprint
+from sbnn.runs.context import fingerprint
+from sbnn.runs.settings import CONF, check, experiments
 
 BAD = {
     "prior.log_tau0=0.5": r"prior\.log_tau0=0\.5 .*below prior\.log_tau1=0\.0",

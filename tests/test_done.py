@@ -6,11 +6,11 @@ import shutil
 import pytest
 from omegaconf import OmegaConf
 
-from sbnn import done
-from sbnn.cli import execute
-from sbnn.config import PACKAGE
+from sbnn.commands.run import execute
 from sbnn.data.uci import DATASETS
-from sbnn.done import budget_of, code_hash, config_hash, finished
+from sbnn.runs import identity as done
+from sbnn.runs.identity import budget_of, code_hash, config_hash, finished
+from sbnn.runs.settings import PACKAGE
 
 SMOKE = ("experiment=simulated_relevance", "budget=smoke")
 
@@ -74,8 +74,8 @@ def test_a_run_has_a_budget_s_name_only_if_that_gives_its_settings_today(configu
 
 @pytest.mark.parametrize(
     ("changed", "matters"),
-    [("train.py", True), ("data/uci.csv", True), ("experiments/images.py", True), ("report/style.py", False),
-     ("cli.py", False), ("__pycache__/train.cpython-311.pyc", False)],
+    [("training/loop.py", True), ("data/uci.csv", True), ("experiments/images.py", True), ("report/style.py", False),
+     ("commands/run.py", False), ("__pycache__/train.cpython-311.pyc", False)],
 )  # fmt: skip
 def test_code_that_trains_nothing_does_not_matter(tmp_path, monkeypatch, changed, matters):
     monkeypatch.setattr(done, "PACKAGE", tmp_path / "sbnn")

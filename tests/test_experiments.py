@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sbnn.cli import execute
-from sbnn.done import finished
+from sbnn.commands.run import execute
 from sbnn.errors import SbnnError
 from sbnn.experiments import images
 from sbnn.report import publish, republish, republish_all
-from sbnn.report.rows import COLUMNS
-from sbnn.run import Run
+from sbnn.runs.context import Run
+from sbnn.runs.identity import finished
+from sbnn.runs.rows import COLUMNS
 
 OF_IMAGES = ["epochs", "images", "measured", "weights", "layer", "layer_weights", "threshold"]
 EXPECTED = {

@@ -4,19 +4,20 @@ import pytest
 import torch
 from torch.nn import functional
 
-from sbnn import elementwise, fused
-from sbnn.checkpoint import Checkpoint
 from sbnn.data.replicas import ReplicaData
 from sbnn.errors import ConfigError
-from sbnn.layout import Layout
-from sbnn.likelihood import Gaussian
+from sbnn.model import elementwise
+from sbnn.model.flat import Layout
+from sbnn.model.likelihoods import Gaussian
+from sbnn.model.posteriors.mean_field import Deterministic, MeanField, initial_means
+from sbnn.model.priors.spike_slab import ScaleMixturePrior, SpikeSlabPrior
 from sbnn.networks import mlp
-from sbnn.noise import noise, scrambled
-from sbnn.posterior import Deterministic, MeanField, initial_means
-from sbnn.prior import ScaleMixturePrior, SpikeSlabPrior
-from sbnn.schedule import Training
 from sbnn.streams import Streams
-from sbnn.train import train
+from sbnn.training import compiled as fused
+from sbnn.training.checkpoint import Checkpoint
+from sbnn.training.loop import train
+from sbnn.training.noise import noise, scrambled
+from sbnn.training.schedule import Training
 
 PRIOR = SpikeSlabPrior(0.0, -2.0, 0.5)
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from sbnn.layout import Layout
+from sbnn.model.flat import Layout
 from sbnn.networks import mlp
 
 

@@ -7,16 +7,16 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from sbnn.checkpoint import Checkpoint
 from sbnn.data.replicas import ReplicaData
 from sbnn.errors import ConfigError
-from sbnn.layout import Layout
-from sbnn.likelihood import Categorical
-from sbnn.posterior import Deterministic, MeanField, initial_means
-from sbnn.prior import SpikeSlabPrior
-from sbnn.schedule import Training
+from sbnn.model.flat import Layout
+from sbnn.model.likelihoods import Categorical
+from sbnn.model.posteriors.mean_field import Deterministic, MeanField, initial_means
+from sbnn.model.priors.spike_slab import SpikeSlabPrior
 from sbnn.streams import Streams
-from sbnn.train import train
+from sbnn.training.checkpoint import Checkpoint
+from sbnn.training.loop import train
+from sbnn.training.schedule import Training
 
 CLASSES = 3
 

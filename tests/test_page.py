@@ -12,15 +12,15 @@ import pytest
 from omegaconf import OmegaConf
 from scipy import stats
 
-from sbnn.cli import execute
-from sbnn.done import BUDGETS, budget_of
+from sbnn.commands.run import execute
 from sbnn.report import DRAWINGS, JUDGES
 from sbnn.report.claims import judge
 from sbnn.report.page.blocks import Picture, Plot, Table
 from sbnn.report.page.content import WORDS, marked, page
 from sbnn.report.page.html import as_html
 from sbnn.report.page.markdown import as_markdown
-from sbnn.report.rows import paired, read_rows
+from sbnn.runs.identity import BUDGETS, budget_of
+from sbnn.runs.rows import paired, read_rows
 
 RESULTS = Path(__file__).parents[1] / "results"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

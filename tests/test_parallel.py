@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sbnn.parallel import World
+from sbnn.training.distributed import World
 
 ROOT = Path(__file__).parents[1]
 

@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import nn
 
+from sbnn.compression.evaluation import ECE_BINS, Classified, Predictive, scores_of
 from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
-from sbnn.layout import Layout
-from sbnn.likelihood import Categorical, Gaussian
-from sbnn.methods import Fit
+from sbnn.model.flat import Layout
+from sbnn.model.likelihoods import Categorical, Gaussian
+from sbnn.model.methods import Fit
+from sbnn.model.posteriors.mean_field import Deterministic, MeanField
 from sbnn.networks import mlp
-from sbnn.posterior import Deterministic, MeanField
-from sbnn.predictive import ECE_BINS, Classified, Predictive, scores_of
 
 
 @pytest.fixture

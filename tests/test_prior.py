@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sbnn.prior import GaussianPrior, ScaleMixturePrior, SpikeSlabPrior
+from sbnn.model.priors.spike_slab import GaussianPrior, ScaleMixturePrior, SpikeSlabPrior
 
 PRIORS = [SpikeSlabPrior(0.0, -2.0, 0.5), SpikeSlabPrior(1.0, -6.0, 0.3), SpikeSlabPrior(-1.0, -3.0, 0.9)]
 MEAN = torch.linspace(-1.5, 1.5, 31, dtype=torch.float64).repeat(3)

@@ -1,11 +1,11 @@
 import pytest
 import torch
 
-from sbnn.layout import Layout
+from sbnn.compression.pruning import Pruning, prune_mask
+from sbnn.model.flat import Layout
+from sbnn.model.posteriors.mean_field import Deterministic, MeanField
+from sbnn.model.priors.spike_slab import SpikeSlabPrior
 from sbnn.networks import mlp
-from sbnn.posterior import Deterministic, MeanField
-from sbnn.prior import SpikeSlabPrior
-from sbnn.pruning import Pruning, prune_mask
 
 LAYOUT = Layout(mlp(4, [5]))  # 20 + 5 + 5 + 1 weights
 SCORES = torch.rand(3, LAYOUT.size, generator=torch.Generator().manual_seed(0))

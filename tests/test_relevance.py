@@ -3,9 +3,9 @@ import itertools
 import pytest
 import torch
 
-from sbnn.layout import Layout
+from sbnn.compression.relevance import best_share, cross_validated_errors, phi, psi, select_top
+from sbnn.model.flat import Layout
 from sbnn.networks import mlp
-from sbnn.relevance import best_share, cross_validated_errors, phi, psi, select_top
 
 
 def test_psi_is_the_mean_over_all_paths():

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from sbnn import config, reproduce
-from sbnn.cli import execute
-from sbnn.config import CONF
-from sbnn.memory import Memory
-from sbnn.screen import Screen
+from sbnn.commands import reproduce
+from sbnn.commands.attempts import Memory
+from sbnn.commands.display import Screen
+from sbnn.commands.run import execute
+from sbnn.runs import settings as config
+from sbnn.runs.settings import CONF
 
 
 @pytest.fixture
@@ -134,7 +135,7 @@ def test_a_failure_is_reported_and_the_others_go_on(two_experiments, tmp_path, c
 def test_stopped_from_outside_it_leaves_nothing_running(tmp_path):
     results = tmp_path / "results"
     arguments = ["budget=smoke", f"results_dir={results}", "jobs=1"]
-    code = "from sbnn.reproduce import main; main()"
+    code = "from sbnn.commands.reproduce import main; main()"
     parent = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
     assert "begins" in parent.stderr.readline()
     (child,) = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()

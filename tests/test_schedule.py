@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from sbnn.prior import SpikeSlabPrior
-from sbnn.schedule import Plan, Training, learning_rate, penalty_shares
+from sbnn.model.priors.spike_slab import SpikeSlabPrior
+from sbnn.training.schedule import Plan, Training, learning_rate, penalty_shares
 
 
 @pytest.mark.parametrize("kind", ["uniform", "blundell"])

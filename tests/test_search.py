@@ -11,8 +11,8 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
 from test_cli import sbnn
 
-from sbnn.config import CONF
-from sbnn.search import BinarySearch
+from sbnn.commands.search import BinarySearch
+from sbnn.runs.settings import CONF
 
 SEARCH = ("-m", "hydra/sweeper=binary_search", "experiment=simulated_relevance", "budget=smoke")
 

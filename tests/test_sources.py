@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from sbnn.data import sources as places
-from sbnn.data.sources import CorruptFile, File, Sources, Unavailable, data_directory
+from sbnn.data import download as places
+from sbnn.data.download import CorruptFile, File, Sources, Unavailable, data_directory
 from sbnn.data.uci import DATASETS, YearDataset, load
 
 YACHT = DATASETS["yacht"]

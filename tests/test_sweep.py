@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from sbnn import cli
+from sbnn.commands import run as cli
+from sbnn.commands.sweep import tabulated
 from sbnn.experiments import simulated_relevance
 from sbnn.report.sweeps import heat_map
-from sbnn.sweep import tabulated
 
 SMOKE = ("experiment=simulated_relevance", "budget=smoke")
 
@@ -119,7 +119,7 @@ def test_a_sweep_of_the_same_keys_adds_to_the_table(sbnn_run, tmp_path, monkeypa
     job.write_text(json.dumps(json.loads(job.read_text()) | {"config": "of other epochs"}))
     assert sbnn_run("-m", *SMOKE, "seed=5,6").code == 0
     assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5, 6}
-    monkeypatch.setattr("sbnn.done.code_hash", lambda: "other")
+    monkeypatch.setattr("sbnn.runs.identity.code_hash", lambda: "other")
     assert sbnn_run("-m", *SMOKE, "seed=3,5").code == 0
     assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5}
 

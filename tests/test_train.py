@@ -7,17 +7,17 @@ import pytest
 import torch
 from torch import nn
 
-from sbnn.checkpoint import Checkpoint
 from sbnn.errors import CheckpointError, Diverged
-from sbnn.layout import Layout
-from sbnn.likelihood import Categorical, Gaussian
+from sbnn.model.flat import Layout
+from sbnn.model.likelihoods import Categorical, Gaussian
+from sbnn.model.posteriors.mean_field import Deterministic, MeanField, initial_means
+from sbnn.model.priors.spike_slab import GaussianPrior, ScaleMixturePrior, SpikeSlabPrior
 from sbnn.networks import mlp
-from sbnn.optim import SGD, Adam
-from sbnn.posterior import Deterministic, MeanField, initial_means
-from sbnn.prior import GaussianPrior, ScaleMixturePrior, SpikeSlabPrior
-from sbnn.schedule import Training
 from sbnn.streams import Streams
-from sbnn.train import train
+from sbnn.training.checkpoint import Checkpoint
+from sbnn.training.loop import train
+from sbnn.training.optimizers import SGD, Adam
+from sbnn.training.schedule import Training
 
 PRIORS = {
     "sBNN": SpikeSlabPrior(0.0, -2.0, 0.5),
@@ -129,7 +129,7 @@ def test_checkpoint_of_another_configuration_is_refused(tmp_path):
 
 def test_a_resumed_fit_counts_its_earlier_time(tmp_path, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("sbnn.checkpoint.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("sbnn.training.checkpoint.time.monotonic", lambda: now[0])
     first = Checkpoint(tmp_path / "fit.pt")
     now[0] += 7
     first.save({"step": 1})

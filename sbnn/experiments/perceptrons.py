@@ -14,7 +14,7 @@ from sbnn.experiments import images
 from sbnn.experiments.images import Job, alone, check_plan, data_of, images_of, table_of
 from sbnn.experiments.recipes import recipes
 from sbnn.networks import mlp
-from sbnn.run import Run
+from sbnn.runs.context import Run
 
 
 def check(cfg: DictConfig) -> None:

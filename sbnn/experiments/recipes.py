@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from sbnn import config
 from sbnn.errors import ConfigError
+from sbnn.runs import settings as config
 
 # What a recipe may change, and whose it may be.
 CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout", "finetune")

@@ -7,7 +7,7 @@ from omegaconf import DictConfig
 
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.simulated import Simulated
-from sbnn.run import Run
+from sbnn.runs.context import Run
 from sbnn.streams import seed_of
 
 Settings = dict[str, object]  # one dataset's setting columns, replicate included

@@ -4,14 +4,14 @@ import pandas as pd
 import torch
 from omegaconf import DictConfig
 
-from sbnn.config import check_numbers
+from sbnn.compression.relevance import phi, psi
 from sbnn.data.simulated import ramp
 from sbnn.experiments.simulated import crossed, replicas, seeds
-from sbnn.methods import fit
+from sbnn.model.methods import fit
 from sbnn.networks import mlp
-from sbnn.relevance import phi, psi
-from sbnn.report.rows import Rows
-from sbnn.run import Run
+from sbnn.runs.context import Run
+from sbnn.runs.rows import Rows
+from sbnn.runs.settings import check_numbers
 
 
 def check(cfg: DictConfig) -> None:

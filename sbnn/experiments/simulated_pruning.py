@@ -3,13 +3,13 @@
 import pandas as pd
 from omegaconf import DictConfig
 
+from sbnn.compression.pruning import Pruning, droprate_curve
 from sbnn.data.simulated import ramp
 from sbnn.experiments.simulated import crossed, replicas, seeds, train_rows
-from sbnn.methods import SCORES, fit
+from sbnn.model.methods import SCORES, fit
 from sbnn.networks import mlp
-from sbnn.pruning import Pruning, droprate_curve
-from sbnn.report.rows import Rows
-from sbnn.run import Run
+from sbnn.runs.context import Run
+from sbnn.runs.rows import Rows
 
 
 def check(cfg: DictConfig) -> None:

@@ -6,18 +6,18 @@ from omegaconf import DictConfig, OmegaConf
 from sklearn.linear_model import LinearRegression
 from torch import Tensor
 
-from sbnn import config
-from sbnn.config import check_numbers
+from sbnn.compression.relevance import best_share, cross_validated_errors, psi, select_top
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.simulated import Simulated, ramp
 from sbnn.errors import ConfigError
 from sbnn.experiments.simulated import Settings, crossed, replicas, seeds, train_rows
-from sbnn.methods import Fit, fit
+from sbnn.model.methods import Fit, fit
 from sbnn.networks import mlp
-from sbnn.relevance import best_share, cross_validated_errors, psi, select_top
-from sbnn.report.rows import Rows
-from sbnn.run import Run
-from sbnn.schedule import Plan, Training
+from sbnn.runs import settings as config
+from sbnn.runs.context import Run
+from sbnn.runs.rows import Rows
+from sbnn.runs.settings import check_numbers
+from sbnn.training.schedule import Plan, Training
 
 
 def check(cfg: DictConfig) -> None:

@@ -8,18 +8,18 @@ import pandas as pd
 import torch
 from omegaconf import DictConfig, OmegaConf
 
-from sbnn import config
+from sbnn.compression.evaluation import Predictive
+from sbnn.compression.pruning import Pruning, prune_masks
+from sbnn.data.download import Sources, Unavailable, data_directory
 from sbnn.data.replicas import ReplicaData
-from sbnn.data.sources import Sources, Unavailable, data_directory
 from sbnn.data.uci import DATASETS, Table, load
 from sbnn.errors import ConfigError
 from sbnn.experiments.recipes import check_recipes, recipes
-from sbnn.methods import SCORES, fit
+from sbnn.model.methods import SCORES, fit
 from sbnn.networks import mlp
-from sbnn.predictive import Predictive
-from sbnn.pruning import Pruning, prune_masks
-from sbnn.report.rows import Rows
-from sbnn.run import Run
+from sbnn.runs import settings as config
+from sbnn.runs.context import Run
+from sbnn.runs.rows import Rows
 from sbnn.streams import seed_of
 
 

@@ -10,12 +10,12 @@ from sbnn.errors import ConfigError
 from sbnn.experiments import images
 from sbnn.experiments.images import Job, check_plan, data_of, images_of, measured, trained
 from sbnn.experiments.recipes import changed, recipes
-from sbnn.layout import Layout
-from sbnn.methods import as_fit
+from sbnn.model.flat import Layout
+from sbnn.model.methods import as_fit
 from sbnn.networks import vgg_like
 from sbnn.pretrained import load_weights
-from sbnn.report.rows import Rows
-from sbnn.run import Run
+from sbnn.runs.context import Run
+from sbnn.runs.rows import Rows
 
 
 def check(cfg: DictConfig) -> None:

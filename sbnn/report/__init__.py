@@ -16,7 +16,6 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn import __version__
-from sbnn.done import budget_of, config_hash, report_hash
 from sbnn.errors import SbnnError
 from sbnn.report import (
     claims,
@@ -30,9 +29,10 @@ from sbnn.report import (
     simulated,
     uci,
 )
-from sbnn.report.rows import read_rows, write_text
 from sbnn.report.style import save
-from sbnn.run import Run
+from sbnn.runs.context import Run
+from sbnn.runs.identity import budget_of, config_hash, report_hash
+from sbnn.runs.rows import read_rows, write_text
 
 try:
     import fcntl

@@ -10,7 +10,7 @@ import pandas as pd
 # What the paper claims, and the criterion each claim is held to. The criteria were fixed before the runs, but for
 # those of 2c (raw y, by 2 s.e.), 4a-c (size on both sides, order by 2 s.e.) and 6d (by 2 s.e.), made stricter after a
 # first one, and 9b, which for a while was not judged without the recipe paper.
-PAPER = pd.read_csv(Path(__file__).with_name("paper_claims.csv"))
+PAPER = pd.read_csv(Path(__file__).with_name("paper") / "claims.csv")
 
 COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
 REPRODUCED, PARTLY, NOT, NOT_RUN = "reproduced", "partly", "not reproduced", "not run"

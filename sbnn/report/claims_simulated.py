@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pandas as pd
 
 from sbnn.report.claims import LEFT_OUT, Finding
-from sbnn.report.rows import largest_droprate, mean_and_error, paired
 from sbnn.report.simulated import RIVALS, along
+from sbnn.runs.rows import largest_droprate, mean_and_error, paired
 
 # Experiment 1
 

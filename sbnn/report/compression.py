@@ -10,8 +10,8 @@ from sbnn.report import images
 from sbnn.report.images import NAMES, OWN_SCORE, Curve, curves, in_order, named, percent
 from sbnn.report.style import LOOKS, line, look, panels, plain_ticks
 
-PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_compression.csv"))  # error and sparsity in per cent
-SETS = pd.read_csv(Path(__file__).with_name("paper_lenet5.csv"))  # errors in per cent of the paper's two priors
+PUBLISHED = pd.read_csv(Path(__file__).with_name("paper") / "compression.csv")  # error and sparsity in per cent
+SETS = pd.read_csv(Path(__file__).with_name("paper") / "lenet5.csv")  # errors in per cent of the paper's two priors
 TITLES = {"lenet_300_100": "LeNet-300-100", "lenet_5": "LeNet-5", "vgg_like": "VGG-like"}
 # The sparsities, near those of others, at which our networks stand in the comparison; fixed before any was trained.
 COMPARED = {

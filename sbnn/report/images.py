@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sbnn.methods import SCORES
+from sbnn.model.methods import SCORES
 from sbnn.report.style import DASHES, LOOKS, by_score, line, look, panels, plain_ticks
 
-PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_images.csv"))  # errors in per cent, as printed
+PUBLISHED = pd.read_csv(Path(__file__).with_name("paper") / "images.csv")  # errors in per cent, as printed
 # What each method and recipe is called in print.
 NAMES = {
     ("sBNN", "tuned"): "sBNN tuned",

@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sbnn.report.rows import mean_and_error, paired
 from sbnn.report.style import COLOURS, by_score, line, panels
+from sbnn.runs.rows import mean_and_error, paired
 
 Drawn = tuple[dict[str, pd.DataFrame], dict[str, Figure]]
 

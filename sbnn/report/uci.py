@@ -8,13 +8,13 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from sbnn.data.uci import DATASETS
-from sbnn.methods import SCORES
-from sbnn.report.rows import largest_droprate, mean_and_error, paired
+from sbnn.model.methods import SCORES
 from sbnn.report.style import DASHES, by_score, line, panels, plain_ticks
+from sbnn.runs.rows import largest_droprate, mean_and_error, paired
 
 # The paper's two tables, and the dropout authors' own re-run of 2018. `spread` is as published: the standard error, but
 # for SVBNN and HS-BNN, it seems, the standard deviation. On protein the rivals have 100 units, the paper 50.
-PUBLISHED = pd.read_csv(Path(__file__).with_name("paper_uci.csv"), dtype={"rmse": str, "spread": str})
+PUBLISHED = pd.read_csv(Path(__file__).with_name("paper") / "uci.csv", dtype={"rmse": str, "spread": str})
 RIVALS = {
     "SVBNN": "published, ± s.d.",
     "HS-BNN": "published, ± s.d.",

@@ -5,7 +5,7 @@ from pathlib import Path
 from sbnn.report.page.content import page
 from sbnn.report.page.html import as_html
 from sbnn.report.page.markdown import as_markdown
-from sbnn.report.rows import write_text
+from sbnn.runs.rows import write_text
 
 
 def write(results: Path) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from sbnn.done import BUDGETS
 from sbnn.report import claims
 from sbnn.report.page import curves
 from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
-from sbnn.report.rows import read_rows
+from sbnn.runs.identity import BUDGETS
+from sbnn.runs.rows import read_rows
 
 WORDS = OmegaConf.to_container(OmegaConf.load(Path(__file__).with_name("words.yaml")))
 

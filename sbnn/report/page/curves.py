@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from sbnn.report import compression, images, uci
-from sbnn.report.rows import mean_and_error
 from sbnn.report.style import LOOKS, look
+from sbnn.runs.rows import mean_and_error
 
 # Which metric is the error, in what unit, and the columns that tell one panel from the next.
 PLOTS = {

@@ -3,7 +3,7 @@
 from functools import singledispatch
 
 from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
-from sbnn.report.rows import as_markdown as table_as_markdown
+from sbnn.runs.rows import as_markdown as table_as_markdown
 
 
 def as_markdown(blocks: list[Block]) -> str:

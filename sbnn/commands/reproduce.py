@@ -18,14 +18,14 @@ import torch
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from sbnn.config import check, composed, experiments
-from sbnn.done import report_hash
+from sbnn.commands.attempts import DONE, Memory
+from sbnn.commands.display import Screen, minutes
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
-from sbnn.memory import DONE, Memory
 from sbnn.report import gather, republish
 from sbnn.report.claims import counted, scoreboard
-from sbnn.screen import Screen, minutes
+from sbnn.runs.identity import report_hash
+from sbnn.runs.settings import check, composed, experiments
 
 SKIPPED, FAILED = "skipped: done before, force=true runs it again", "failed"
 

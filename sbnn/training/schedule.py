@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from sbnn.errors import ConfigError
-from sbnn.prior import SpikeSlabPrior
+from sbnn.model.priors.spike_slab import SpikeSlabPrior
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from sbnn.data.collections import COLLECTIONS, PARTS, Arrays, Collection, read_package, read_torchvision, verified
-from sbnn.data.sources import CorruptFile, Unavailable
+from sbnn.data.download import CorruptFile, Unavailable
+from sbnn.data.image_formats import COLLECTIONS, PARTS, Arrays, Collection, read_package, read_torchvision, verified
 
 
 @dataclass(frozen=True)

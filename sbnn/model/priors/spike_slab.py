@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import torch.nn.functional as F
 from torch import Tensor
 
-from sbnn.elementwise import sigmoid
+from sbnn.model.elementwise import sigmoid
 
 Number = float | Tensor
 

@@ -7,7 +7,7 @@ tensors and those numbers alone; SGD's takes them as tensors too, so that it can
 import torch
 from torch import Tensor
 
-from sbnn.prior import Number
+from sbnn.model.priors.spike_slab import Number
 
 
 class Optimizer:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
-from sbnn.config import CONF, PACKAGE, composed
-from sbnn.data.sources import Sources, data_directory
+from sbnn.data.download import Sources, data_directory
 from sbnn.data.uci import DATASETS
+from sbnn.runs.settings import CONF, PACKAGE, composed
 
 BUDGETS = sorted(path.stem for path in (CONF / "budget").glob("*.yaml"))
 # What decides where, how fast and how visibly a run goes, but not its results.
@@ -22,9 +22,7 @@ CHANGES_NO_RESULT = (
     "device",
 )  # fmt: skip
 # What trains nothing: the commands, what is made of the rows afterwards, and the yaml (the configuration is compared).
-CHANGES_NO_ROW = (
-    "report", "conf", "cli.py", "done.py", "memory.py", "search.py", "sweep.py", "reproduce.py", "screen.py",
-)  # fmt: skip
+CHANGES_NO_ROW = ("report", "commands", "conf")
 
 
 def finished(output: Path, cfg: DictConfig) -> bool:
@@ -80,8 +78,7 @@ def _has_come(datasets: Iterable[str], cfg: DictConfig) -> bool:
 @cache
 def code_hash() -> str:
     """The package's own files, whether in a git checkout, with changes in it, or installed from a wheel."""
-    rows = PACKAGE / "report" / "rows.py"
-    return _hash_of(path for path in _files(PACKAGE) if _top(path) not in CHANGES_NO_ROW or path == rows)
+    return _hash_of(path for path in _files(PACKAGE) if _top(path) not in CHANGES_NO_ROW)
 
 
 @cache

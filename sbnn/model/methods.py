@@ -9,14 +9,14 @@ from torch import Tensor, nn
 
 from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
-from sbnn.layout import Layout
-from sbnn.likelihood import Categorical, Gaussian
-from sbnn.posterior import Deterministic, Masked, MeanField, initial_means
-from sbnn.prior import GaussianPrior, ScaleMixturePrior, SpikeSlabPrior
-from sbnn.run import Run
-from sbnn.schedule import Plan, Training
+from sbnn.model.flat import Layout
+from sbnn.model.likelihoods import Categorical, Gaussian
+from sbnn.model.posteriors.mean_field import Deterministic, Masked, MeanField, initial_means
+from sbnn.model.priors.spike_slab import GaussianPrior, ScaleMixturePrior, SpikeSlabPrior
+from sbnn.runs.context import Run
 from sbnn.streams import Streams
-from sbnn.train import train
+from sbnn.training.loop import train
+from sbnn.training.schedule import Plan, Training
 
 METHODS = ("sBNN", "BNN", "BbB", "NN", "NN_Dr")
 POINT_ESTIMATES = ("NN", "NN_Dr")

@@ -12,7 +12,7 @@ from sbnn.data.simulated import FUNCTIONS
 from sbnn.data.uci import DATASETS
 from sbnn.errors import ConfigError
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 # In a wheel the configuration travels inside the package; in a checkout it is the top-level folder.
 CONF = PACKAGE / "conf" if (PACKAGE / "conf").is_dir() else PACKAGE.parent / "conf"
 

@@ -7,19 +7,19 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from sbnn.checkpoint import Checkpoint
 from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
 from sbnn.errors import Diverged
-from sbnn.fused import fused
-from sbnn.layout import Layout
-from sbnn.likelihood import Categorical, Gaussian
-from sbnn.optim import SGD, Adam
-from sbnn.parallel import World
-from sbnn.posterior import Deterministic, MeanField, shrinkage
-from sbnn.prior import GaussianPrior, SpikeSlabPrior
-from sbnn.schedule import Plan, Training
+from sbnn.model.flat import Layout
+from sbnn.model.likelihoods import Categorical, Gaussian
+from sbnn.model.posteriors.mean_field import Deterministic, MeanField, shrinkage
+from sbnn.model.priors.spike_slab import GaussianPrior, SpikeSlabPrior
 from sbnn.streams import Streams
+from sbnn.training.checkpoint import Checkpoint
+from sbnn.training.compiled import fused
+from sbnn.training.distributed import World
+from sbnn.training.optimizers import SGD, Adam
+from sbnn.training.schedule import Plan, Training
 
 
 def train(

@@ -13,15 +13,15 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from sbnn.elementwise import softplus
 from sbnn.errors import ConfigError
-from sbnn.layout import Layout
-from sbnn.noise import noise
-from sbnn.optim import SGD
-from sbnn.posterior import MeanField, gradient, shrinkage
-from sbnn.prior import Mixture, SpikeSlabPrior
-from sbnn.schedule import Plan
+from sbnn.model.elementwise import softplus
+from sbnn.model.flat import Layout
+from sbnn.model.posteriors.mean_field import MeanField, gradient, shrinkage
+from sbnn.model.priors.spike_slab import Mixture, SpikeSlabPrior
 from sbnn.streams import Streams
+from sbnn.training.noise import noise
+from sbnn.training.optimizers import SGD
+from sbnn.training.schedule import Plan
 
 # Weights times steps from which the first compilation, ten seconds, is repaid: eager steps lose some 25 ns a weight.
 WORTH_COMPILING = 5e8

@@ -12,10 +12,10 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from tqdm import tqdm
 
-from sbnn.checkpoint import Checkpoint
-from sbnn.done import code_hash
 from sbnn.errors import ConfigError
-from sbnn.parallel import World, on_this_machine
+from sbnn.runs.identity import code_hash
+from sbnn.training.checkpoint import Checkpoint
+from sbnn.training.distributed import World, on_this_machine
 
 # What may change between a run and its resumption without changing how a network is trained: what is measured of it,
 # and which others are trained beside it (a recipe's changes are already in its own configuration).
@@ -35,7 +35,7 @@ class Run:
     every: float = 60.0
     output: Path | None = None  # the folder that the results replace
     commit: str = "unknown"
-    code: str = "unknown"  # of the files themselves, see sbnn.done
+    code: str = "unknown"  # of the files themselves, see sbnn.runs.identity
     world: World = World()  # noqa: RUF009
     trained: list[float] = field(default_factory=list)  # seconds of every fit, of earlier sittings too
 
@@ -108,11 +108,11 @@ def code_commit() -> str:
     """The commit of sbnn and conf, marked when they have been changed since; `unknown` outside a checkout."""
 
     def git(*arguments: str) -> str:
-        command = ["git", "-C", str(Path(__file__).parents[1]), *arguments]
+        command = ["git", "-C", str(Path(__file__).parents[2]), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        git("ls-files", "--error-unmatch", "sbnn/run.py")
+        git("ls-files", "--error-unmatch", "sbnn/runs/context.py")
         changed = git("status", "--porcelain", "--", "sbnn", "conf")
         return git("rev-parse", "--short=12", "HEAD") + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):

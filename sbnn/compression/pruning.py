@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from sbnn.data.replicas import ReplicaData
-from sbnn.layout import Layout
-from sbnn.methods import Fit
+from sbnn.model.flat import Layout
+from sbnn.model.methods import Fit
 
 
 @dataclass(frozen=True)

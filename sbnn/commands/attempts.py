@@ -6,8 +6,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from sbnn.done import code_hash, config_hash, finished
-from sbnn.report.rows import write_text
+from sbnn.runs.identity import code_hash, config_hash, finished
+from sbnn.runs.rows import write_text
 
 DONE = "done"
 

@@ -9,8 +9,8 @@ from torch.distributions import Normal
 
 from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
-from sbnn.methods import Fit
-from sbnn.posterior import MeanField
+from sbnn.model.methods import Fit
+from sbnn.model.posteriors.mean_field import MeanField
 from sbnn.streams import Streams, seed_modules
 
 TWO_SIDED_95 = 1.959964

@@ -13,7 +13,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
 from sbnn.errors import ConfigError, SbnnError
-from sbnn.parallel import complain
+from sbnn.training.distributed import complain
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sbnn.elementwise import fitted, polynomial
+from sbnn.model.elementwise import fitted, polynomial
 
 SQRT_HALF = 0x3F3504F3  # as the bits of a float
 MULTIPLIERS = (0x7FEB352D, 0x846CA68B - 2**32)  # of Wellons's lowbias32

@@ -19,16 +19,16 @@ from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
-from sbnn.config import composed
-from sbnn.done import finished
 from sbnn.errors import SbnnError
-from sbnn.parallel import complain, leads, several
 from sbnn.report import errors_by_droprate, headline
-from sbnn.report.rows import read_rows, write_text
 from sbnn.report.style import save
 from sbnn.report.sweeps import heat_map, numbers
+from sbnn.runs.identity import finished
+from sbnn.runs.rows import read_rows, write_text
+from sbnn.runs.settings import composed
+from sbnn.training.distributed import complain, leads, several
 
-# Skipped: finished before, see sbnn.done. Earlier: of another sweep over the same keys.
+# Skipped: finished before, see sbnn.runs.identity. Earlier: of another sweep over the same keys.
 DONE, SKIPPED, FAILED, EARLIER = "done", "skipped", "failed", "earlier"
 
 

@@ -5,9 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-from sbnn.elementwise import softplus, softplus_and_slope
-from sbnn.layout import Layout
-from sbnn.prior import Mixture, Number
+from sbnn.model.elementwise import softplus, softplus_and_slope
+from sbnn.model.flat import Layout
+from sbnn.model.priors.spike_slab import Mixture, Number
 from sbnn.streams import Streams
 
 SCORES = ("inclusion", "snr", "magnitude")

@@ -14,17 +14,17 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from sbnn.config import CONF, check, experiments
-from sbnn.done import finished
+from sbnn.commands.attempts import DONE, Memory
+from sbnn.commands.search import register
+from sbnn.commands.sweep import table_at_the_end
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments import experiment
-from sbnn.memory import DONE, Memory
-from sbnn.parallel import complain, leave
 from sbnn.report import headline, publish, republish, republish_all
-from sbnn.report.rows import read_rows
-from sbnn.run import Run
-from sbnn.search import register
-from sbnn.sweep import table_at_the_end
+from sbnn.runs.context import Run
+from sbnn.runs.identity import finished
+from sbnn.runs.rows import read_rows
+from sbnn.runs.settings import CONF, check, experiments
+from sbnn.training.distributed import complain, leave
 
 # The extra that installs what an argument asks for.
 EXTRAS = {
