@@ -32,9 +32,10 @@ test-extras: setup  ## install every launcher and sweeper, and run the tests of 
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,joblib,submitit,ray,optuna]'
 	$(BIN)/python -m pytest tests/test_sweep.py
 
-lint: setup  ## check style and formatting
+lint: setup  ## check style, formatting, and the types of the library
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 reproduce: setup  ## run one experiment: make reproduce EXPERIMENT=uci_pruning [BUDGET=smoke|laptop|overnight|paper]
 	$(BIN)/sbnn-run experiment=$(EXPERIMENT) budget=$(BUDGET) $(ARGS)
@@ -42,10 +43,10 @@ reproduce: setup  ## run one experiment: make reproduce EXPERIMENT=uci_pruning [
 reproduce-all: setup  ## run every experiment that is not done yet, and write the page of them all [BUDGET=...] [FORCE=1]
 	$(BIN)/sbnn-reproduce budget=$(BUDGET) $(if $(filter-out 0,$(FORCE)),force=true) $(ARGS)
 
-report: setup  ## draw all tables, figures and the page anew from results/, no training
+report: setup  ## draw all tables, figures and the page again from results/, no training
 	$(BIN)/sbnn-report
 
-readme: setup  ## write README's tables anew from results/
+readme: setup  ## write README's tables again from results/
 	$(BIN)/python scripts/update_readme.py
 
 benchmark: setup  ## time a training step against a plain one, and replicas together against one after another

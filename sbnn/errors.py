@@ -1,8 +1,10 @@
-"""What goes wrong in a way the user can mend: one plain sentence each."""
+"""What goes wrong in a way the user can mend: one plain sentence each, and an exit code that says which kind it is."""
 
 
 class SbnnError(Exception):
-    """Bad input or a run that cannot go on; the command line prints its sentence and stops."""
+    """Bad input, or a run that cannot go on; the command line prints its sentence and stops."""
+
+    exit_code = 2
 
 
 class ConfigError(SbnnError):
@@ -14,4 +16,6 @@ class Diverged(SbnnError):
 
 
 class CheckpointError(SbnnError):
-    """A checkpoint that cannot be continued from."""
+    """A checkpoint that cannot be continued from; starting again without it works."""
+
+    exit_code = 3

@@ -1,10 +1,14 @@
-"""Plain networks. Nothing in them is Bayesian: a posterior over any of them lives in `posterior.py`."""
+"""Plain networks, and weights for them from a file. Nothing here is Bayesian: posteriors are in `model/`."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
+
+from sbnn.errors import ConfigError
 
 
 class ChannelsLast(nn.Module):
@@ -19,6 +23,8 @@ class ChannelsLast(nn.Module):
 
 class Dropout(nn.Module):
     """Dropout whose rate is a buffer, so that replicas of one fit can each have their own."""
+
+    rate: Tensor
 
     def __init__(self, rate: float = 0.0):
         super().__init__()
@@ -50,7 +56,7 @@ def lenet_300_100() -> nn.Sequential:
 
 def lenet_5() -> nn.Sequential:
     """Caffe's LeNet-5: 430,500 weights and 580 biases. Caffe has no ReLU after its convolutions; its users add it."""
-    layers = {"last": ChannelsLast()}
+    layers: dict[str, nn.Module] = {"last": ChannelsLast()}
     layers |= {"conv1": nn.Conv2d(1, 20, 5), "pool1": nn.MaxPool2d(2), "relu1": nn.ReLU()}
     layers |= {"conv2": nn.Conv2d(20, 50, 5), "pool2": nn.MaxPool2d(2), "relu2": nn.ReLU(), "flat": nn.Flatten()}
     layers |= {"fc1": nn.Linear(800, 500), "relu3": nn.ReLU(), "fc2": nn.Linear(500, 10)}
@@ -62,7 +68,8 @@ def vgg_like(width: float = 1.0) -> nn.Sequential:
 
     `width` scales the channels. What batch norm follows needs no bias: it would be subtracted again.
     """
-    layers, inputs, number = {"last": ChannelsLast()}, 3, 0
+    layers: dict[str, nn.Module] = {"last": ChannelsLast()}
+    inputs, number = 3, 0
     for block, plan in enumerate([[64] * 2, [128] * 2, [256] * 3, [512] * 3, [512] * 3], 1):
         for channels in (max(1, round(width * c)) for c in plan):
             number += 1
@@ -73,3 +80,46 @@ def vgg_like(width: float = 1.0) -> nn.Sequential:
     layers |= {"flat": nn.Flatten(), "fc1": nn.Linear(inputs, inputs, bias=False), "norm14": nn.BatchNorm1d(inputs)}
     layers |= {"relu14": nn.ReLU(), "fc2": nn.Linear(inputs, 10)}
     return nn.Sequential(OrderedDict(layers))
+
+
+def load_weights(network: nn.Module, path: str) -> nn.Module:
+    """Put a state dict, of safetensors or of `torch.save`, into a network that it fits name by name.
+
+    Nothing in the file is executed.
+    """
+    saved, own = read_state_dict(Path(path)), network.state_dict()
+    complaints = {
+        "lacks": [name for name in own if name not in saved],
+        "has no place for": [name for name in saved if name not in own],
+        "has another shape for": [
+            f"{name} ({tuple(saved[name].shape)} instead of {tuple(own[name].shape)})"
+            for name in own
+            if name in saved and saved[name].shape != own[name].shape
+        ],
+    }
+    for complaint, names in complaints.items():
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            raise ConfigError(
+                f"pretrained={path} does not fit the network: it {complaint} {', '.join(names[:3])}{more}."
+            )
+    network.load_state_dict(saved)
+    return network
+
+
+def read_state_dict(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise ConfigError(
+            f"pretrained={path} is not a file; give the path of a state dict, .safetensors or torch.save's."
+        )
+    try:
+        safe = path.suffix == ".safetensors"
+        saved = load_file(path) if safe else torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:
+        raise ConfigError(
+            f"pretrained={path} cannot be read as a state dict ({type(error).__name__}); "
+            "save network.state_dict() with safetensors or torch.save."
+        ) from error
+    if not isinstance(saved, dict) or not all(isinstance(value, Tensor) for value in saved.values()):
+        raise ConfigError(f"pretrained={path} holds no state dict; save network.state_dict(), not the network itself.")
+    return saved

@@ -1,9 +1,9 @@
-"""Write README.md's headline anew from results/."""
+"""Write README.md's headline again from results/."""
 
 from pathlib import Path
 
 from sbnn.report import claims
-from sbnn.runs.rows import as_markdown
+from sbnn.report.page.markdown import as_table
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "results"
@@ -13,7 +13,7 @@ def headline() -> str:
     """The first two claims of each experiment, kind or not."""
     verdicts = claims.scoreboard(RESULTS)
     shown = verdicts.groupby("experiment", sort=False).head(2).rename(columns={"id": "", "se": "s.e."})
-    table = as_markdown(shown[["", "claim", "paper", "ours", "s.e.", "verdict", "budget"]])
+    table = as_table(shown[["", "claim", "paper", "ours", "s.e.", "verdict", "budget"]])
     return f"{table}\n\n{claims.counted(verdicts)} Here stand the first two of each experiment."
 
 

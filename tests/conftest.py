@@ -4,7 +4,7 @@ import torch
 from sbnn.data.download import Unavailable, data_directory
 from sbnn.data.image_sets import load
 from sbnn.data.replicas import ReplicaData
-from sbnn.runs.settings import composed
+from sbnn.runs.composition import composed, settings_of
 
 
 @pytest.fixture
@@ -15,6 +15,12 @@ def configured(tmp_path):
         return composed(f"results_dir={tmp_path}", "progress=false", "threads=1", *overrides)
 
     return build
+
+
+@pytest.fixture
+def settings_from(configured):
+    """The same, checked: settings_from("experiment=...", "seed=3")."""
+    return lambda *overrides: settings_of(configured(*overrides))
 
 
 @pytest.fixture(scope="session")

@@ -1,31 +1,27 @@
 """The step benchmark runs and measures what it says; how long anything takes is not asserted, how much memory is."""
 
-import importlib.util
-import sys
+import importlib
 from pathlib import Path
 
 import pytest
 import torch
 
-from sbnn.model.priors.spike_slab import ScaleMixturePrior, SpikeSlabPrior
+from sbnn.model.methods import BBB, SBNN
 
 
 @pytest.fixture
 def benchmark(monkeypatch):
-    path = Path(__file__).parents[1] / "scripts" / "benchmark_step.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    script = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, path.stem, script)  # where dataclasses look their module up
-    spec.loader.exec_module(script)
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "scripts")
     threads = torch.get_num_threads()
-    yield script
+    yield importlib.import_module("benchmark_step")
     torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("network", ["mlp", "lenet_5"])
 def test_prints_a_row_for_every_contender(benchmark, monkeypatch, capsys, network):
-    for name, prior in (("sBNN", SpikeSlabPrior()), ("BbB", ScaleMixturePrior())):
-        monkeypatch.setitem(benchmark.CONTENDERS, name, benchmark.ours(prior, compiled=False))  # half a minute less
+    slow = benchmark.CONTENDERS[f"{SBNN.label}, not compiled"]  # half a minute less
+    for method in (SBNN, BBB):
+        monkeypatch.setitem(benchmark.CONTENDERS, method.label, slow)
     options = {"inputs": "6", "hidden": "8", "batch": "4", "steps": "2", "rounds": "2", "threads": "1"}
     benchmark.main([part for name, value in (options | {"network": network}).items() for part in (f"--{name}", value)])
     printed = capsys.readouterr().out
@@ -55,6 +51,6 @@ def test_training_keeps_six_numbers_a_weight(benchmark):
     """Means, widths, their velocities, a draw and its gradient: half as much again as a plain network and its state."""
     torch.set_num_threads(1)  # the profiler sees one thread's allocations
     task = benchmark.Task.dense([400, 600, 10], 4, 2, torch.device("cpu"))
-    build = benchmark.CONTENDERS[benchmark.OURS]
+    build = benchmark.CONTENDERS[SBNN.label]
     build(task)()  # compiles
     assert benchmark.peak_bytes(task, build) < 6.1 * 4 * task.weights

@@ -4,17 +4,16 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from omegaconf import DictConfig
-
-from sbnn.runs.identity import code_hash, config_hash, finished
+from sbnn.runs.identity import code_hash, is_finished, settings_hash
 from sbnn.runs.rows import write_text
+from sbnn.runs.settings import RunSettings
 
 DONE = "done"
 
 
 @dataclass(frozen=True)
-class Memory:
-    """In a file beside the results that is never committed: the last attempt at each experiment, and how it went."""
+class Attempts:
+    """The last attempt at each experiment, and how it went, in a file next to the results that is never committed."""
 
     results: Path
 
@@ -28,21 +27,22 @@ class Memory:
         except (OSError, ValueError):
             return {}
 
-    def note(self, cfg: DictConfig, status: str) -> None:
-        write_text(self.path, json.dumps(self.known() | {cfg.name: {"mark": _mark(cfg), "status": status}}, indent=2))
+    def note(self, settings: RunSettings, status: str) -> None:
+        attempt = {"mark": _mark(settings), "status": status}
+        write_text(self.path, json.dumps(self.known() | {settings.name: attempt}, indent=2))
 
-    def finished(self, cfg: DictConfig) -> bool:
-        return self._same(cfg).get("status") == DONE and finished(self.results / cfg.name, cfg)
+    def finished(self, settings: RunSettings) -> bool:
+        return self._same(settings).get("status") == DONE and is_finished(self.results / settings.name, settings)
 
-    def was_cut_off(self, cfg: DictConfig) -> bool:
+    def was_cut_off(self, settings: RunSettings) -> bool:
         """Or failed: its checkpoints are good."""
-        return not cfg.force and self._same(cfg).get("status", DONE) != DONE
+        return not settings.force and self._same(settings).get("status", DONE) != DONE
 
-    def _same(self, cfg: DictConfig) -> dict:
+    def _same(self, settings: RunSettings) -> dict:
         """The last attempt, if it was at this."""
-        last = self.known().get(cfg.name, {})
-        return last if last.get("mark") == _mark(cfg) else {}
+        last = self.known().get(settings.name, {})
+        return last if last.get("mark") == _mark(settings) else {}
 
 
-def _mark(cfg: DictConfig) -> list[str]:
-    return [config_hash(cfg), code_hash()]
+def _mark(settings: RunSettings) -> list[str]:
+    return [settings_hash(settings), code_hash()]

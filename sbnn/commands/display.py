@@ -1,10 +1,19 @@
-"""What a user sees while experiments run side by side: one display for all of them."""
+"""What a user sees: complaints in one sentence, and one display for all experiments that run side by side."""
 
 import shutil
 import sys
 import time
 from collections.abc import Iterator
 from typing import Protocol
+
+from sbnn.errors import SbnnError
+from sbnn.training.distributed import leads
+
+
+def complain(error: SbnnError) -> None:
+    """Print the sentence once, however many processes torchrun has started."""
+    if leads():
+        print(f"sbnn: {error}", file=sys.stderr)
 
 
 class Shown(Protocol):
@@ -24,7 +33,7 @@ def minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-class Screen:
+class Display:
     """On a terminal a few lines that stay in place, in a log a line now and then."""
 
     def __init__(self, tasks: list[Shown], jobs: int):

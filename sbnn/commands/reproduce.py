@@ -15,17 +15,16 @@ from pathlib import Path
 
 import pandas as pd
 import torch
-from hydra.errors import HydraException
-from omegaconf import DictConfig
 
-from sbnn.commands.attempts import DONE, Memory
-from sbnn.commands.display import Screen, minutes
-from sbnn.errors import ConfigError, SbnnError
-from sbnn.experiments import experiment
-from sbnn.report import gather, republish
+from sbnn.commands.attempts import DONE, Attempts
+from sbnn.commands.display import Display, minutes
+from sbnn.errors import CheckpointError, ConfigError, SbnnError
+from sbnn.experiments.registry import prepared
 from sbnn.report.claims import counted, scoreboard
+from sbnn.report.publish import gather, republish
+from sbnn.runs.composition import composed, experiments
 from sbnn.runs.identity import report_hash
-from sbnn.runs.settings import check, composed, experiments
+from sbnn.runs.settings import RunSettings
 
 SKIPPED, FAILED = "skipped: done before, force=true runs it again", "failed"
 
@@ -35,22 +34,22 @@ class Task:
     """One experiment to run, and how it goes."""
 
     name: str
-    cfg: DictConfig
+    settings: RunSettings
     overrides: list[str]
     log: Path
     status: str = "waiting"
     process: subprocess.Popen | None = None
     began: float = 0.0
     seconds: float = 0.0
-    code: int = 0
+    exit_code: int = 0
     resumed: bool = False
 
     @property
     def expected(self) -> float | None:
-        return self.cfg.minutes
+        return self.settings.minutes
 
     def start(self, resume: bool, jobs: int) -> None:
-        threads = [] if jobs == 1 or self.cfg.threads is not None else [f"threads={max(1, cores() // jobs)}"]
+        threads = [] if jobs == 1 or self.settings.threads is not None else [f"threads={max(1, cores() // jobs)}"]
         command = [sys.executable, "-m", "sbnn", f"experiment={self.name}", *self.overrides, *threads]
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("w") as log:
@@ -61,8 +60,8 @@ class Task:
     def ended(self) -> bool:
         if self.process is None or self.process.poll() is None:
             return False
-        self.code = self.process.returncode
-        self.status = DONE if self.code == 0 else FAILED
+        self.exit_code = self.process.returncode
+        self.status = DONE if self.exit_code == 0 else FAILED
         self.seconds, self.process = time.monotonic() - self.began, None
         return True
 
@@ -79,26 +78,26 @@ class Task:
             lines = log.read().decode(errors="ignore").replace("\r", "\n").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
-    def stale(self) -> bool:
-        """Whether it could not go on from the checkpoints that lay there: another configuration's, or torch's."""
-        return self.status == FAILED and self.resumed and self.reason().startswith("The checkpoint ")
+    def has_useless_checkpoints(self) -> bool:
+        """Whether it could not go on from what lay there: another configuration's, another torch's, or half a file."""
+        return self.resumed and self.exit_code == CheckpointError.exit_code
 
     def reason(self) -> str:
         """Why it failed: a signal, or our own sentence, which may follow a progress bar, or what Python says last."""
-        if self.code < 0:
-            return f"killed by {signal.Signals(-self.code).name}, as when memory runs out"
+        if self.exit_code < 0:
+            return f"killed by {signal.Signals(-self.exit_code).name}, as when memory runs out"
         return self.last_line().rpartition("sbnn: ")[2]
 
 
 def reproduce(overrides: list[str], jobs: int) -> bool:
     """Run them all; say whether all went well."""
     results, tasks = plan(overrides)
-    memory = Memory(results)
+    attempts = Attempts(results)
     for task in tasks:
-        if memory.finished(task.cfg):
+        if attempts.finished(task.settings):
             task.status = SKIPPED
             redraw_if_needed(results / task.name)
-    screen = Screen(tasks, jobs)
+    display = Display(tasks, jobs)
     # The longest first, or the last one runs alone.
     waiting = sorted((t for t in tasks if t.status == "waiting"), key=lambda t: -(t.expected or 0))
     running: list[Task] = []
@@ -106,25 +105,25 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
         while waiting or running:
             while waiting and len(running) < jobs:
                 task = waiting.pop(0)
-                task.start(memory.was_cut_off(task.cfg), jobs)
-                memory.note(task.cfg, task.status)
+                task.start(attempts.was_cut_off(task.settings), jobs)
+                attempts.note(task.settings, task.status)
                 running.append(task)
-                screen.say(f"{task.name} begins (log: {task.log})")
+                display.say(f"{task.name} begins (log: {task.log})")
             for task in [task for task in running if task.ended()]:
-                if task.stale():
-                    screen.say(f"{task.name} begins anew: {task.reason()}")
+                if task.has_useless_checkpoints():
+                    display.say(f"{task.name} begins again: {task.reason()}")
                     task.start(False, jobs)
                     continue
                 running.remove(task)
-                memory.note(task.cfg, task.status)
+                attempts.note(task.settings, task.status)
                 reason = f": {task.reason()}" if task.status == FAILED else ""
-                screen.say(f"{task.name} {task.status} after {minutes(task.seconds)}{reason}")
-            screen.show(running)
+                display.say(f"{task.name} {task.status} after {minutes(task.seconds)}{reason}")
+            display.show(running)
             time.sleep(0.5 if running else 0)
     finally:
         for task in running:
             task.stop()
-        screen.close()
+        display.close()
     summarise(tasks, results)
     return not any(task.status == FAILED for task in tasks)
 
@@ -133,14 +132,9 @@ def plan(overrides: list[str]) -> tuple[Path, list[Task]]:
     """Every experiment's configuration, checked before the first one starts."""
     tasks = []
     for name in experiments():
-        try:
-            cfg = composed(f"experiment={name}", *overrides)
-        except HydraException as error:
-            raise ConfigError(f"{' '.join(overrides)} cannot be used: {str(error).splitlines()[0]}") from error
-        check(cfg)
-        experiment(name).check(cfg)
-        tasks.append(Task(name, cfg, overrides, Path(cfg.results_dir) / ".logs" / f"{name}.log"))
-    return Path(tasks[0].cfg.results_dir), tasks
+        _, settings = prepared(composed(f"experiment={name}", *overrides))
+        tasks.append(Task(name, settings, overrides, Path(settings.results_dir) / ".logs" / f"{name}.log"))
+    return Path(tasks[0].settings.results_dir), tasks
 
 
 def redraw_if_needed(folder: Path) -> None:
@@ -163,7 +157,7 @@ def summarise(tasks: list[Task], results: Path) -> None:
 
 def missing(task: Task) -> str:
     """Data sets that could not be had, as the run noted them."""
-    facts = json.loads((Path(task.cfg.results_dir) / task.name / "run.json").read_text())
+    facts = json.loads((Path(task.settings.results_dir) / task.name / "run.json").read_text())
     return (
         f"without {', '.join(facts['left_out'])}: {task.log} says how to get it, force=true tries again"
         if facts["left_out"]

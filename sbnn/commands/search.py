@@ -12,8 +12,8 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 
+from sbnn.commands.display import complain
 from sbnn.errors import ConfigError, SbnnError
-from sbnn.training.distributed import complain
 
 
 @dataclass(eq=False)
@@ -61,7 +61,7 @@ class BinarySearch(Sweeper):
             self.search(arguments)
         except SbnnError as error:
             complain(error)
-            sys.exit(2)  # raised further, Hydra would print its traceback
+            sys.exit(error.exit_code)  # raised further, Hydra would print its traceback
 
     def search(self, arguments: list[str]) -> None:
         if not isinstance(self.rounds, int) or isinstance(self.rounds, bool) or self.rounds < 0:
@@ -86,8 +86,8 @@ class BinarySearch(Sweeper):
         Composing the point also finds a wrong key before anything runs.
         """
         cfg = self.hydra_context.config_loader.load_sweep_config(self.config, [*point.values(), end])
-        typed = "data.evaluate_on" in {key.lstrip("+") for key in point}
-        if typed or OmegaConf.select(cfg, "data.evaluate_on") is None:
+        given = "data.evaluate_on" in {key.lstrip("+") for key in point}
+        if given or OmegaConf.select(cfg, "data.evaluate_on") is None:
             return None
         data = "test" if OmegaConf.select(cfg, "data.protocol") == "paper" else "validation"
         point["data.evaluate_on"] = f"data.evaluate_on={data}"
@@ -121,8 +121,8 @@ def the_interval(overrides: list[Override]) -> tuple[str, float, float]:
     if not found:
         raise ConfigError("No override is an interval to search; add one such as 'prior.log_tau0=interval(-6,-3)'.")
     if len(found) > 1:
-        typed = " and ".join(override.input_line for override in found)
-        raise ConfigError(f"{typed} are more than one interval; search one and give the others values.")
+        intervals = " and ".join(override.input_line for override in found)
+        raise ConfigError(f"{intervals} are more than one interval; search one and give the others values.")
     (override,) = found
     low, high = override.value().start, override.value().end
     if not (math.isfinite(low) and math.isfinite(high) and low < high):

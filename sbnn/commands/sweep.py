@@ -15,20 +15,21 @@ from typing import ClassVar
 
 import pandas as pd
 from hydra.core.utils import JobReturn, JobStatus
-from hydra.errors import HydraException
 from hydra.experimental.callback import Callback
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
+from sbnn.commands.display import complain
 from sbnn.errors import SbnnError
-from sbnn.report import errors_by_droprate, headline
+from sbnn.report.results import Results
 from sbnn.report.style import save
 from sbnn.report.sweeps import heat_map, numbers
-from sbnn.runs.identity import finished
-from sbnn.runs.rows import read_rows, write_text
-from sbnn.runs.settings import composed
-from sbnn.training.distributed import complain, leads, several
+from sbnn.runs.composition import composed, settings_of
+from sbnn.runs.identity import is_finished
+from sbnn.runs.keys import WITHOUT_EFFECT
+from sbnn.runs.rows import write_text
+from sbnn.training.distributed import leads, several
 
-# Skipped: finished before, see sbnn.runs.identity. Earlier: of another sweep over the same keys.
+# Skipped: finished before, see runs/identity.py. Earlier: of another sweep over the same keys.
 DONE, SKIPPED, FAILED, EARLIER = "done", "skipped", "failed", "earlier"
 
 
@@ -41,32 +42,36 @@ class Ledger(Callback):
     def on_multirun_start(self, config: DictConfig, **_: object) -> None:
         self.folder = Path(config.hydra.sweep.dir).absolute()
         self.notes = self.folder / f".jobs-{uuid.uuid4().hex}"
-        self.unnamed = set(config.hydra.job.config.override_dirname.exclude_keys)
+        self.unnamed = {"experiment", *WITHOUT_EFFECT}
         Ledger.current = self
 
     def on_job_start(self, config: DictConfig, **_: object) -> None:
         if self.folder is None:
             return
         self.started, self.output = time.monotonic(), Path(config.hydra.runtime.output_dir)
-        overrides = [override.partition("=") for override in config.hydra.overrides.task]
+        overrides = OmegaConf.to_container(config.hydra.overrides.task, resolve=False)
         self.job = {
             "number": config.hydra.job.num,
-            "overrides": {key.lstrip("+"): value for key, _, value in overrides},
+            "overrides": {key.lstrip("+"): value for key, _, value in (one.partition("=") for one in overrides)},
             "path": os.path.relpath(self.output, self.folder),
             "status": FAILED,
             "reason": "It was killed or cut off, or runs on elsewhere.",  # until the next note
         }
         self.note()
-        self.job["status"] = SKIPPED if finished(self.output, config) else DONE
+        self.job["status"] = SKIPPED if would_be_the_same(self.output, overrides) else DONE
 
     def on_job_end(self, config: DictConfig, job_return: JobReturn, **_: object) -> None:
         """A failed job answers infinity, worse than any other; its exception would cost the sweeper all the others."""
         if self.folder is None:
             return
         try:
-            _ = job_return.return_value
+            headline = job_return.return_value
         except Exception as error:
-            self.job |= {"status": FAILED, "reason": told(error), "seconds": round(time.monotonic() - self.started, 1)}
+            self.job |= {
+                "status": FAILED,
+                "reason": reason_of(error),
+                "seconds": round(time.monotonic() - self.started, 1),
+            }
             self.note()
             with suppress(OSError):
                 self.output.rmdir()  # Hydra made it; it goes unless an earlier run's results are in it
@@ -76,9 +81,9 @@ class Ledger(Callback):
             return
         if not leads():
             return  # the rows are the leading process's to write and to read
-        rows, facts = read_rows(self.output / "rows.csv"), json.loads((self.output / "run.json").read_text())
-        self.job |= {"headline": headline(rows, config.name), "seconds": facts["seconds"], "reason": ""}
-        self.job["errors"] = errors_by_droprate(rows, config.name)
+        results = Results(self.output)
+        self.job |= {"headline": headline, "seconds": results.facts["seconds"], "reason": ""}
+        self.job["errors"] = results.errors_by_droprate
         self.job["on_test_data"] = config.data.get("evaluate_on") == "test"
         self.note()
 
@@ -122,22 +127,27 @@ class Ledger(Callback):
             if job["path"] in now or job["status"] == FAILED:
                 return False
             given = fixed | {key: job[key] for key in keys}
-            with suppress(HydraException):  # a key that is gone, say
-                today = composed(*(f"{key}={value}" for key, value in given.items()))
-                return finished(self.folder / job["path"], today)
-            return False
+            return would_be_the_same(self.folder / job["path"], [f"{key}={value}" for key, value in given.items()])
 
         return table[[holds(job) for _, job in table.iterrows()]].assign(status=EARLIER)
 
     def name(self, overrides: dict[str, str], keys: list[str]) -> str:
-        """Like the folders of the jobs, but for what was swept: sweeps of other keys keep tables of their own."""
+        """Like the folders of the jobs, without the values swept: sweeps of other keys have tables of their own."""
         fixed = {key: f"{key}={value}" for key, value in overrides.items()}
         named = fixed | {key: key for key in keys}
         experiment = "experiment" if "experiment" in keys else overrides.get("experiment", "experiment")
         return ",".join([experiment, *sorted(named[key] for key in named if key not in self.unnamed)])
 
 
-def told(error: Exception) -> str:
+def would_be_the_same(folder: Path, overrides: list[str]) -> bool:
+    """Whether the folder holds what these overrides, if they can be used today, would put there."""
+    try:
+        return is_finished(folder, settings_of(composed(*overrides)))
+    except SbnnError:
+        return False
+
+
+def reason_of(error: Exception) -> str:
     """One sentence for the table; what the user cannot mend also leaves its traceback on the screen."""
     if isinstance(error, SbnnError):
         complain(error)

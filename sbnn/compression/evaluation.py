@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -9,8 +10,8 @@ from torch.distributions import Normal
 
 from sbnn.data.images import ImageData
 from sbnn.data.replicas import ReplicaData
-from sbnn.model.methods import Fit
-from sbnn.model.posteriors.mean_field import MeanField
+from sbnn.model.fit import Fit
+from sbnn.model.likelihoods import Gaussian
 from sbnn.streams import Streams, seed_modules
 
 TWO_SIDED_95 = 1.959964
@@ -27,9 +28,11 @@ class Predictive:
 
     def __init__(self, fit: Fit, data: ReplicaData, samples: int, seeds: list[int]):
         self.fit, self.seeds = fit, seeds
-        (self.x, self.y), self.scale = data.all(), data.y_scale.flatten()  # (R, B, ...), (R,)
+        self.x, self.y = data.all()  # (R, B, ...)
+        self.scale = self.y.new_ones(len(data)) if data.y_scale is None else data.y_scale.flatten()  # (R,)
+        self.noise = cast(Gaussian, fit.likelihood).log_variance.detach().exp().view(-1, 1, 1)
         posterior, streams = fit.posterior, Streams(seeds, fit.posterior.mean.device)
-        if isinstance(posterior, MeanField):
+        if posterior.is_random:
             noise = torch.empty_like(posterior.mean)
             self.draws = [posterior.sample(streams.normal_(noise)) for _ in range(samples)]  # (R, M) each
         else:
@@ -45,7 +48,7 @@ class Predictive:
         """
         x, y, scale = self.x, self.y, self.scale
         outputs = torch.stack(list(self._outputs(x, keep)))  # (S, R, B, 1)
-        mean, noise = outputs.mean(0), self.fit.likelihood.log_variance.exp().view(-1, 1, 1)
+        mean, noise = outputs.mean(0), self.noise
         point = mean if self.fit.dropout else self._output(self.fit.posterior.mean * keep, x)
         densities = Normal(outputs, noise.sqrt()).log_prob(y).logsumexp(0) - math.log(len(outputs))
         reach = TWO_SIDED_95 * (outputs.var(0, correction=0) + noise).sqrt()
@@ -64,7 +67,7 @@ class Predictive:
         self.fit.layout.network.eval()
 
     def _output(self, weights: Tensor, x: Tensor) -> Tensor:
-        return self.fit.layout.forward(weights, x, self.fit.beside)
+        return self.fit.layout.forward(weights, x, self.fit.auxiliary)
 
 
 class Classified:
@@ -78,7 +81,7 @@ class Classified:
         self.batches = list(data.batches())
         self.y = torch.cat([y for _, y in self.batches], dim=1)  # (R, n)
         self.draws: list[Tensor] = []
-        if isinstance(posterior, MeanField):
+        if posterior.is_random:
             streams, noise = Streams(seeds, posterior.mean.device), torch.empty_like(posterior.mean)
             self.draws = [posterior.sample(streams.normal_(noise)) for _ in range(samples)]  # (R, M) each
 
@@ -93,8 +96,8 @@ class Classified:
         """Error, negative log-likelihood and calibration error, per replica, with only the weights in `keep` left.
 
         They are of the network at the posterior mean, the one that would be deployed; `sampled` adds those of the
-        posterior predictive, the mean of the sampled networks' probabilities. `restated` gives what is beside each of
-        these networks' weights, if that is not what was beside them in training. With what is `right` by the full
+        posterior predictive, the mean of the sampled networks' probabilities. `restated` gives the auxiliary values of
+        each of these networks, if they are not those of training. With what is `right` by the full
         network there is `switched` too, the share of rows on which pruning turned right into wrong or wrong into right.
         """
         probabilities = self._probabilities(self.fit.posterior.mean * keep, restated)
@@ -103,8 +106,11 @@ class Classified:
             switched = (probabilities.argmax(-1) == self.y) != full
             found["switched"] = switched.to(probabilities.dtype).mean(1)
         if sampled and self.draws:
-            mixed = sum(self._probabilities(weights * keep, restated) for weights in self.draws) / len(self.draws)
-            found |= {f"sampled_{name}": values for name, values in scores_of(mixed, self.y).items()}
+            mixed = torch.zeros_like(probabilities)
+            for weights in self.draws:
+                mixed += self._probabilities(weights * keep, restated)
+            sampled_scores = scores_of(mixed / len(self.draws), self.y)
+            found |= {f"sampled_{name}": values for name, values in sampled_scores.items()}
         return found
 
     @torch.no_grad()
@@ -113,8 +119,8 @@ class Classified:
         return self._probabilities(self.fit.posterior.mean, restated).argmax(-1) == self.y
 
     def _probabilities(self, weights: Tensor, restated: Restated | None) -> Tensor:
-        beside = self.fit.beside if restated is None else restated(weights)
-        outputs = [self.fit.layout.forward(weights, x, beside) for x, _ in self.batches]
+        auxiliary = self.fit.auxiliary if restated is None else restated(weights)
+        outputs = [self.fit.layout.forward(weights, x, auxiliary) for x, _ in self.batches]
         return torch.cat(outputs, dim=1).softmax(-1)  # (R, n, classes)
 
 

@@ -1,22 +1,26 @@
 """Rank, mask, and the error as more and more weights are set to zero."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
-from sbnn.data.replicas import ReplicaData
+from sbnn.checked import Flag, OneOf, Settings
+from sbnn.compression.scores import score as score_of
+from sbnn.data.source import ReplicaSource
+from sbnn.model.fit import Fit
 from sbnn.model.flat import Layout
-from sbnn.model.methods import Fit
 
 
-@dataclass(frozen=True)
-class Pruning:
+class Pruning(Settings):
     """Which weights compete: the `pruning` node of the configuration."""
 
-    scope: str = "global"  # one ranking over all layers together, or `layer`: the same droprate in each module
-    biases: bool = True  # biases are ranked and counted, or left alone and not counted
+    scope: Annotated[str, OneOf("global", "layer")] = "global"  # one ranking, or the same droprate in each module
+    biases: Flag = True  # biases are ranked and counted, or left alone and not counted
+
+
+EVERYWHERE = Pruning()
 
 
 def ranked(scores: Tensor, layout: Layout, pruning: Pruning) -> list[Tensor]:
@@ -40,29 +44,20 @@ def kept(order: list[Tensor], scores: Tensor, droprate: float) -> Tensor:
     return keep
 
 
-def prune_mask(scores: Tensor, layout: Layout, droprate: float, pruning: Pruning = Pruning()) -> Tensor:  # noqa: B008
+def prune_mask(scores: Tensor, layout: Layout, droprate: float, pruning: Pruning = EVERYWHERE) -> Tensor:
     """(R, M) bool, False where a weight is set to zero: the `droprate` share with the lowest scores."""
     return kept(ranked(scores, layout, pruning), scores, droprate)
 
 
-def prune_masks(
-    fit: Fit,
-    droprates: list[float],
-    score: str,
-    pruning: Pruning = Pruning(),  # noqa: B008
-) -> Iterator[Tensor]:
+def prune_masks(fit: Fit, droprates: Sequence[float], score: str, pruning: Pruning = EVERYWHERE) -> Iterator[Tensor]:
     """The mask (R, M) of every droprate, ranked by a score of the fit; the ranking is made once."""
-    scores = fit.posterior.score(score)
+    scores = score_of(fit.posterior, score)
     order = ranked(scores, fit.layout, pruning)
     return (kept(order, scores, droprate) for droprate in droprates)
 
 
 def droprate_curve(
-    fit: Fit,
-    data: ReplicaData,
-    droprates: list[float],
-    score: str,
-    pruning: Pruning = Pruning(),  # noqa: B008
+    fit: Fit, data: ReplicaSource, droprates: Sequence[float], score: str, pruning: Pruning = EVERYWHERE
 ) -> Tensor:
     """Error of every replica at every droprate, (droprates, R); nothing is retrained."""
     masks = prune_masks(fit, droprates, score, pruning)

@@ -54,7 +54,7 @@ class Found:
     def cure(self) -> str:
         if self.origin == "bundled copy":
             return "install sbnn again"
-        return "delete it to have it fetched anew, or put a good copy in its place"
+        return "delete it to have it fetched again, or put a good copy in its place"
 
 
 def data_directory(configured: str | None) -> Path:

@@ -86,8 +86,9 @@ def read_package(archive: Path, collection: Collection) -> Arrays:
     content = {}
     with tarfile.open(archive, "r:gz") as members:
         for member in members:
-            if member.isfile() and any(member.name in names for names in collection.members):
-                content[member.name] = members.extractfile(member).read()
+            wanted = any(member.name in names for names in collection.members)
+            if wanted and (file := members.extractfile(member)) is not None:
+                content[member.name] = file.read()
     missing = [name for names in collection.members for name in names if name not in content]
     if missing:
         raise ValueError(f"it holds no {missing[0]}")
@@ -132,7 +133,7 @@ def verified(arrays: Arrays, collection: Collection) -> Arrays:
     for part, array, shape in zip(PARTS, arrays, shapes, strict=True):
         if (array.shape, array.dtype) != (shape, np.uint8):
             raise ValueError(f"{part} is {array.dtype} of shape {array.shape}, not uint8 of shape {shape}")
-        digest.update(array)
+        digest.update(array.data)
     if digest.hexdigest() != collection.sha256:
         raise ValueError("the sha256 of its images and labels is not the published one")
     return arrays

@@ -50,14 +50,15 @@ def load(name: str, folder: Path, progress: bool = False, collection: Collection
     else:
         arrays, origin = _obtain(collection, folder, progress)
         _keep(arrays, path)
-    return Images(*map(torch.from_numpy, arrays), origin)
+    train_x, train_y, test_x, test_y = map(torch.from_numpy, arrays)
+    return Images(train_x, train_y, test_x, test_y, origin)
 
 
 _schemas: list[torch.library.Library] = []  # they vanish with the library object
 
 
 def import_torchvision() -> ModuleType:
-    """torchvision, also one built for CUDA beside a CPU-only torch.
+    """torchvision, also one built for CUDA where torch is for the CPU only.
 
     Its compiled operators do not load then, and its import stops where it looks up their schemas. Declaring these
     is enough for the dataset classes, which use none of the operators.
@@ -141,7 +142,7 @@ def _present(path: Path, read: Callable[[], Arrays]) -> Arrays:
     try:
         return read()
     except Exception as error:  # a decoder may raise anything on a damaged file
-        cure = "delete it to have it fetched anew, or put a good copy in its place"
+        cure = "delete it to have it fetched again, or put a good copy in its place"
         raise CorruptFile(f"{path} is corrupt: {_line(error)}; {cure}.") from error
 
 
@@ -157,7 +158,7 @@ def _keep(arrays: Arrays, path: Path) -> None:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             with open(temporary, "wb") as out:
-                np.savez(out, **dict(zip(PARTS, arrays, strict=True)))
+                np.savez(out, allow_pickle=False, **dict(zip(PARTS, arrays, strict=True)))
             os.replace(temporary, path)
     finally:
         with suppress(OSError):

@@ -105,7 +105,7 @@ class ImageData:
     def _read(self, rows: Tensor, drawn: Tensor | None) -> tuple[Tensor, Tensor]:
         which = rows.flatten()
         x = self.x.index_select(0, which)
-        if drawn is not None:
+        if self.augmentation is not None and drawn is not None:
             x = self.augmentation.apply(x, drawn)
         x = x.to(self.shift.dtype).sub_(self.shift).div_(self.scale)  # (R B, C, H, W)
         x = x.flatten(1) if self.flat else x

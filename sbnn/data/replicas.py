@@ -1,6 +1,7 @@
 """The rows each replica trains on, held on the device: no copies per replica, no loader, no host in the loop."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -44,7 +45,8 @@ class ReplicaData:
         """Some of the replicas; the stored datasets are shared, not copied."""
         per_replica = ("source", "rows", "keep", "x_shift", "x_scale", "y_shift", "y_scale")
         values = {name: getattr(self, name) for name in per_replica}
-        return replace(self, **{k: None if v is None else v[part] for k, v in values.items()})
+        taken: dict[str, Any] = {name: None if value is None else value[part] for name, value in values.items()}
+        return replace(self, **taken)
 
     def at(self, rows: Tensor) -> "ReplicaData":
         """The same replicas and scaling at other rows (R, m'): a test or a held-out part."""
@@ -57,7 +59,7 @@ class ReplicaData:
     def standardised(self, inputs: bool, target: bool) -> "ReplicaData":
         """Zero mean and unit variance over each replica's own rows; a constant column is left at zero."""
         plain = replace(self, x_shift=None, x_scale=None, y_shift=None, y_scale=None)
-        changes = {}
+        changes: dict[str, Tensor] = {}
         if inputs:
             x = plain._inputs(self.rows)
             changes |= {"x_shift": x.mean(1, keepdim=True), "x_scale": _spread(x)}
@@ -67,7 +69,7 @@ class ReplicaData:
         return replace(plain, **changes)
 
     def trained_on(self, rows: Tensor) -> "ReplicaData":
-        """The same replicas at other training rows (R, m'), standardised anew by those where they were before."""
+        """The same replicas at other training rows (R, m'), standardised again by those where they were before."""
         return self.at(rows).standardised(self.x_shift is not None, self.y_shift is not None)
 
     def all(self) -> tuple[Tensor, Tensor]:
@@ -85,13 +87,13 @@ class ReplicaData:
 
     def _inputs(self, rows: Tensor) -> Tensor:
         x = self._read(self.x, rows)
-        if self.x_shift is not None:
+        if self.x_shift is not None and self.x_scale is not None:
             x = (x - self.x_shift) / self.x_scale
         return x if self.keep is None else x * self.keep.unsqueeze(1)
 
     def _targets(self, rows: Tensor) -> Tensor:
         y = self._read(self.y, rows)
-        return y if self.y_shift is None else (y - self.y_shift) / self.y_scale
+        return y if self.y_shift is None or self.y_scale is None else (y - self.y_shift) / self.y_scale
 
     def _read(self, stored: Tensor, rows: Tensor) -> Tensor:
         flat = (rows + self.source.unsqueeze(1) * stored.shape[1]).flatten()

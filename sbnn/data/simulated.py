@@ -24,8 +24,8 @@ class Simulated:
     active: Tensor  # (S, D) bool
 
     def to(self, device: torch.device, dtype: torch.dtype) -> "Simulated":
-        numbers = (t.to(device, dtype) for t in (self.x, self.y, self.beta))
-        return Simulated(*numbers, self.active.to(device))
+        x, y, beta = (t.to(device, dtype) for t in (self.x, self.y, self.beta))
+        return Simulated(x, y, beta, self.active.to(device))
 
     @staticmethod
     def stack(datasets: list["Simulated"]) -> "Simulated":

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,10 +65,11 @@ def _read_datasets() -> dict[str, Dataset]:
         rows = {row.pop("name"): row for row in csv.DictReader(lines)}
     numbers = ("rows", "columns", "features", "target", "splits")
     kinds = {"year": YearDataset}
-    return {
-        name: kinds.get(name, Dataset)(**{k: int(v) if k in numbers else v or None for k, v in row.items()})
-        for name, row in rows.items()
-    }
+
+    def values(row: dict[str, str]) -> dict[str, Any]:
+        return {key: int(cell) if key in numbers else cell or None for key, cell in row.items()}
+
+    return {name: kinds.get(name, Dataset)(**values(row)) for name, row in rows.items()}
 
 
 DATASETS = _read_datasets()

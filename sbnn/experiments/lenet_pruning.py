@@ -3,41 +3,40 @@
 from collections.abc import Iterator
 
 import pandas as pd
-from omegaconf import DictConfig
 
 from sbnn.data.images import ImageData
-from sbnn.errors import ConfigError
 from sbnn.experiments import images
-from sbnn.experiments.images import Job, alone, check_plan, data_of, images_of, table_of
+from sbnn.experiments.image_measures import table_of
+from sbnn.experiments.images import Job, check_plan, data_of, images_of
 from sbnn.experiments.recipes import changed, check_changes, recipes
 from sbnn.model.flat import Layout
-from sbnn.model.methods import as_fit
-from sbnn.networks import lenet_5, lenet_300_100
-from sbnn.pretrained import load_weights
-from sbnn.runs.context import Run
+from sbnn.networks import lenet_5, lenet_300_100, load_weights
+from sbnn.runs.context import Context
+from sbnn.runs.settings import ImageRun
+from sbnn.training.fitting import as_fit
 
+USES = (*images.USES, "network.leave_out", "vary.network", "by_network", "pretrained")
 NETWORKS = {"lenet_300_100": lenet_300_100, "lenet_5": lenet_5}
 
 
-def check(cfg: DictConfig) -> None:
-    check_changes(cfg, "by_network", NETWORKS)
-    if list(cfg.vary.augmentation) != ["none"]:
-        raise ConfigError(f"vary.augmentation={list(cfg.vary.augmentation)} must be none in this experiment.")
-    for name in cfg.vary.network:
-        Layout(NETWORKS[name](), cfg.network.leave_out)
-        images.check(changed(cfg, name, "by_network"), check_plan)
-        if cfg.pretrained is not None:
-            load_weights(NETWORKS[name](), cfg.pretrained)
+def check(settings: ImageRun) -> None:
+    check_changes(settings, "by_network", NETWORKS)
+    for name in settings.vary.network:
+        Layout(NETWORKS[name](), settings.network.leave_out)
+        images.check(changed(settings, name, "by_network"), check_plan)
+        if settings.pretrained is not None:
+            load_weights(NETWORKS[name](), settings.pretrained)
 
 
-def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
-    return table_of(cfg, jobs(cfg, run), run)
+def run(settings: ImageRun, context: Context) -> pd.DataFrame:
+    return table_of(settings, jobs(settings, context), context)
 
 
-def jobs(cfg: DictConfig, run: Run) -> Iterator[tuple[Job, ImageData, ImageData]]:
-    stored = images_of(cfg, run)
-    for name in cfg.vary.network:
-        for method, recipe, own in recipes(alone(changed(cfg, name, "by_network"), network=name)):
-            start = None if cfg.pretrained is None else as_fit(load_weights(NETWORKS[name](), cfg.pretrained), run, own)
-            job = Job(method, recipe, own, NETWORKS[name], {"network": name}, start)
-            yield job, *data_of(own, stored, "none", run, flat=False)
+def jobs(settings: ImageRun, context: Context) -> Iterator[tuple[Job, ImageData, ImageData]]:
+    stored, weights = images_of(settings, context), settings.pretrained
+    for name in settings.vary.network:
+        build = NETWORKS[name]
+        for method, recipe, own in recipes(changed(settings, name, "by_network")):
+            start = None if weights is None else as_fit(load_weights(build(), weights), own.model, context)
+            job = Job(method, recipe, own, build, {"network": name}, start)
+            yield job, *data_of(own, stored, "none", context, flat=False)

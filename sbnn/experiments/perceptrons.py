@@ -5,56 +5,56 @@ from functools import partial
 
 import pandas as pd
 import torch
-from omegaconf import DictConfig, OmegaConf
 from torch import nn
 
 from sbnn.data.images import ImageData
 from sbnn.errors import ConfigError
 from sbnn.experiments import images
-from sbnn.experiments.images import Job, alone, check_plan, data_of, images_of, table_of
+from sbnn.experiments.image_measures import table_of
+from sbnn.experiments.images import Job, check_plan, data_of, images_of
 from sbnn.experiments.recipes import recipes
+from sbnn.model.methods import SBNN, Method
 from sbnn.networks import mlp
-from sbnn.runs.context import Run
+from sbnn.runs.context import Context
+from sbnn.runs.settings import ImageRun
+
+USES = (*images.USES, "network.hidden", "prior.c", "vary.width", "vary.augmentation")
 
 
-def check(cfg: DictConfig) -> None:
-    images.check(cfg, check_recipe)
+def check(settings: ImageRun) -> None:
+    images.check(settings, check_recipe)
 
 
-def check_recipe(method: str, cfg: DictConfig) -> None:
-    for width in cfg.vary.width:
-        check_plan(method, spread(cfg, width))
+def check_recipe(method: Method, settings: ImageRun) -> None:
+    for width in settings.vary.width:
+        check_plan(method, spread(settings, width))
 
 
-def spread(cfg: DictConfig, width: int) -> DictConfig:
-    """The configuration with the paper's one number c, if there is one for the width, put into slab and spike."""
-    c = cfg.prior.c
-    if OmegaConf.is_dict(c):
-        c = c.get(width)
-        if c is None:
-            raise ConfigError(f"prior.c={cfg.prior.c} has no value for networks of {width} units; give one, or null.")
-    if c is None:
-        return cfg
-    if isinstance(c, bool) or not isinstance(c, int | float) or not 0 <= c <= 3:
-        raise ConfigError(f"prior.c={c} must be a number in [0, 3], or a table of such numbers by width.")
-    return OmegaConf.merge(cfg, {"prior": {"log_tau1": -1 + c, "log_tau0": -5 - c}})
+def spread(settings: ImageRun, width: int) -> ImageRun:
+    """The settings with the paper's one number c, if there is one for the width, put into slab and spike."""
+    c = settings.prior.c
+    if isinstance(c, dict):
+        if width not in c:
+            raise ConfigError(f"prior.c={c} has no value for networks of {width} units; give one, or null.")
+        c = c[width]
+    return settings if c is None else settings.changed({"prior": {"log_tau1": -1 + c, "log_tau0": -5 - c}})
 
 
-def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
-    return table_of(cfg, jobs(cfg, run), run)
+def run(settings: ImageRun, context: Context) -> pd.DataFrame:
+    return table_of(settings, jobs(settings, context), context)
 
 
-def jobs(cfg: DictConfig, run: Run) -> Iterator[tuple[Job, ImageData, ImageData]]:
+def jobs(settings: ImageRun, context: Context) -> Iterator[tuple[Job, ImageData, ImageData]]:
     """sBNN at every width, its rivals at the widest only: the network that the paper prunes."""
-    stored = images_of(cfg, run)
-    features = stored.train_x[0].numel()
-    for method, recipe, own in recipes(cfg):
-        for width in cfg.vary.width if method == "sBNN" else [max(cfg.vary.width)]:
-            for augmentation in cfg.vary.augmentation:
+    stored = images_of(settings, context)
+    features, layers = stored.train_x[0].numel(), len(settings.network.hidden)
+    for method, recipe, own in recipes(settings):
+        for width in settings.vary.width if method is SBNN else settings.vary.width[-1:]:
+            for augmentation in settings.vary.augmentation:
+                build = partial(network, features, [width] * layers)
                 of = {"width": width, "augmentation": augmentation}
-                build = partial(network, features, [width] * len(cfg.network.hidden))
-                job = Job(method, recipe, alone(spread(own, width), **of), build, of)
-                yield job, *data_of(own, stored, augmentation, run, flat=True)
+                job = Job(method, recipe, spread(own, width), build, of)
+                yield job, *data_of(own, stored, augmentation, context, flat=True)
 
 
 def network(features: int, hidden: list[int]) -> nn.Module:

@@ -1,55 +1,58 @@
 """What to train: sBNN by our recipe, by those of the paper or all of them, and its rivals, each with its changes."""
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-
+from sbnn.checked import plainly
 from sbnn.errors import ConfigError
-from sbnn.runs import settings as config
+from sbnn.model.methods import METHODS, NN, RIVALS, SBNN, Method
+from sbnn.runs.settings import RECIPES, RunSettings
+
+S = TypeVar("S", bound=RunSettings)
 
 # What a recipe may change, and whose it may be.
 CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout", "finetune")
-OF_THE_PAPER = ("paper", "set_1", "set_2")
-RECIPES = ("tuned", *OF_THE_PAPER, "NN", "NN_Dr", "BbB", "finetune")
+TUNED, *OF_THE_PAPER = RECIPES
+FINETUNE = "finetune"  # what is left after pruning, trained on
+OURS = "ours"  # a rival's recipe, in rows
 
 
-def recipes(cfg: DictConfig) -> list[tuple[str, str, DictConfig]]:
-    """Method, name and configuration of everything to train: sBNN by one recipe or all, then its rivals."""
-    there = ["tuned", *(name for name in OF_THE_PAPER if name in cfg.recipes)]
-    chosen = [("sBNN", name) for name in there if cfg.recipe in ("all", name)]
-    chosen += [(rival, rival) for rival in dict.fromkeys(cfg.rivals)]
-    return [(method, name, changed(cfg, name)) for method, name in chosen]
+def recipes(settings: S) -> list[tuple[Method, str, S]]:
+    """Method, name and settings of everything to train: sBNN by one recipe or all, then its rivals."""
+    there = [TUNED, *(name for name in OF_THE_PAPER if name in settings.recipes)]
+    chosen = [(SBNN, name) for name in there if settings.recipe in ("all", name)]
+    chosen += [(METHODS[rival], rival) for rival in dict.fromkeys(settings.rivals)]
+    return [(method, name, changed(settings, name)) for method, name in chosen]
 
 
-def changed(cfg: DictConfig, name: str, table: str = "recipes") -> DictConfig:
-    """The configuration with a recipe's changes, or a network's, which win over keys given on the command line."""
+def changed(settings: S, name: str, table: str = "recipes") -> S:
+    """The settings with a recipe's changes, or a network's, which win over keys given on the command line."""
     try:
-        return OmegaConf.merge(cfg, cfg[table].get(name, {}))
-    except OmegaConfBaseException as error:
-        raise ConfigError(f"{table}.{name} changes a key that does not exist ({error.key}).") from error
+        return settings.changed(getattr(settings, table).get(name) or {})
+    except ConfigError as error:
+        raise ConfigError(f"{table}.{name}: {error}") from error
 
 
-def check_recipes(cfg: DictConfig, also: Callable[[str, DictConfig], None]) -> None:
+def check_recipes(settings: S, also: Callable[[Method, S], None]) -> None:
     """Every recipe that will be trained is a whole, valid configuration; `also` checks what the experiment asks."""
-    check_changes(cfg, "recipes", RECIPES)
-    if cfg.recipe in OF_THE_PAPER and cfg.recipe not in cfg.recipes:
-        raise ConfigError(f"recipe={cfg.recipe} asks for recipes.{cfg.recipe}, which is not there; use recipe=tuned.")
-    for method, recipe, own in recipes(cfg):
+    check_changes(settings, "recipes", [*RECIPES, *(rival.name for rival in RIVALS), FINETUNE])
+    if settings.recipe in OF_THE_PAPER and settings.recipe not in settings.recipes:
+        recipe = settings.recipe
+        raise ConfigError(f"recipe={recipe} asks for recipes.{recipe}, which is not there; use recipe={TUNED}.")
+    for method, recipe, own in recipes(settings):
         try:
-            config.check(own)
             also(method, own)
             if own.finetune:
-                config.check(changed(own, "finetune"))
-                also("NN", changed(own, "finetune"))
+                also(NN, changed(own, FINETUNE))
         except ConfigError as error:
             raise ConfigError(f"recipes.{recipe}: {error}") from error
 
 
-def check_changes(cfg: DictConfig, table: str, names: Iterable[str]) -> None:
+def check_changes(settings: RunSettings, table: str, names: Iterable[str]) -> None:
     """A table of changes by name holds such names, and changes what may be changed."""
-    for name, changes in cfg[table].items():
-        if name not in names or not OmegaConf.is_dict(changes) or not set(changes) <= set(CHANGEABLE):
+    for name, changes in getattr(settings, table).items():
+        if name not in names or not set(changes) <= set(CHANGEABLE):
             raise ConfigError(
-                f"{table}.{name}={changes} must be one of {', '.join(names)} with changes to {', '.join(CHANGEABLE)}."
+                f"{table}.{name}={plainly(changes)} must be one of {', '.join(names)} with changes to "
+                f"{', '.join(CHANGEABLE)}."
             )

@@ -1,44 +1,49 @@
-"""What the four simulated experiments share: draw datasets, make replicas of them, check their keys."""
+"""What the four simulated experiments share: draw datasets, make replicas of them, name their seeds."""
 
 from collections.abc import Callable, Sequence
 
 import torch
-from omegaconf import DictConfig
 
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.simulated import Simulated
-from sbnn.runs.context import Run
+from sbnn.errors import ConfigError
+from sbnn.runs.context import Context
+from sbnn.runs.settings import SimulatedRun
 from sbnn.streams import seed_of
 
-Settings = dict[str, object]  # one dataset's setting columns, replicate included
+Cell = dict[str, object]  # one dataset's setting columns, replicate included
+DATA = ("data.train_share", "data.features", "data.alpha", "data.function", "data.active_share")
 
 
-def crossed(cfg: DictConfig, settings: Sequence[Settings]) -> list[Settings]:
-    """Every setting with every replicate."""
-    return [{**s, "replicate": r} for s in settings for r in range(cfg.data.replicates)]
+def check_alphas(settings: SimulatedRun) -> None:
+    """An effect of beta_j = j / alpha asks for more than nothing."""
+    if 0 in settings.vary.alpha:
+        raise ConfigError("vary.alpha=0 must be a number in (0, inf).")
+
+
+def crossed(settings: SimulatedRun, cells: Sequence[Cell]) -> list[Cell]:
+    """Every cell with every replicate."""
+    return [{**cell, "replicate": r} for cell in cells for r in range(settings.data.replicates)]
+
+
+def parts(cell: Cell, *names: str) -> list[object]:
+    """The parts of a cell that name its seed, in an order of their own: another column changes nothing."""
+    return [cell[name] for name in names]
 
 
 def replicas(
-    run: Run,
-    draw: Callable[[Settings, int], Simulated],
-    settings: list[Settings],
-    train_rows: int,
-    standardise: bool = True,
+    context: Context, draw: Callable[[Cell], Simulated], cells: list[Cell], train_rows: int, standardise: bool = True
 ) -> tuple[Simulated, ReplicaData, ReplicaData]:
-    """One replica per setting: the datasets, the training rows (target standardised) and the other rows."""
-    datasets = Simulated.stack([draw(s, run.seed) for s in settings]).to(run.device, run.dtype)
-    index = torch.arange(datasets.x.shape[1], device=run.device).expand(len(settings), -1)
-    source = torch.arange(len(settings), device=run.device)
+    """One replica per cell: the datasets, the training rows (target standardised) and the other rows."""
+    datasets = Simulated.stack([draw(cell) for cell in cells]).to(context.device, context.dtype)
+    index = torch.arange(datasets.x.shape[1], device=context.device).expand(len(cells), -1)
+    source = torch.arange(len(cells), device=context.device)
     data = ReplicaData(datasets.x, datasets.y, source, index[:, :train_rows])
     data = data.standardised(inputs=False, target=standardise)
     return datasets, data, data.at(index[:, train_rows:])
 
 
-def train_rows(cfg: DictConfig) -> int:
-    """How many of a dataset's rows train; at least one is left to test on."""
-    return min(round(cfg.data.observations * cfg.data.train_share), cfg.data.observations - 1)
-
-
-def seeds(run: Run, method: str, settings: list[Settings]) -> list[int]:
-    """A replica's stream is named by what it is, so no number depends on what it is trained beside."""
-    return [seed_of(run.seed, method, *(part for pair in s.items() for part in pair)) for s in settings]
+def seeds(settings: SimulatedRun, label: str, cells: list[Cell], *names: str) -> list[int]:
+    """A replica's stream is named by what it is, so that no number depends on what it is trained with."""
+    named = ([part for name in names for part in (name, cell[name])] for cell in cells)
+    return [seed_of(settings.seed, label, *own) for own in named]

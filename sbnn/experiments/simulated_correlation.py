@@ -2,43 +2,47 @@
 
 import pandas as pd
 import torch
-from omegaconf import DictConfig
 
 from sbnn.compression.relevance import phi, psi
-from sbnn.data.simulated import ramp
-from sbnn.experiments.simulated import crossed, replicas, seeds
-from sbnn.model.methods import fit
+from sbnn.data.simulated import Simulated, ramp
+from sbnn.experiments.simulated import Cell, check_alphas, crossed, parts, replicas, seeds
+from sbnn.model.methods import SBNN
 from sbnn.networks import mlp
-from sbnn.runs.context import Run
+from sbnn.runs.context import Context
 from sbnn.runs.rows import Rows
-from sbnn.runs.settings import check_numbers
+from sbnn.runs.settings import SimulatedRun
+from sbnn.training.fitting import Start
+
+USES = (
+    "vary.alpha", "vary.function", "vary.target", "data.features", "data.active_share", "network.hidden", "likelihood",
+)  # fmt: skip
+IDENTITY = ("alpha", "f", "replicate")
 
 
-def check(cfg: DictConfig) -> None:
-    check_numbers(cfg, "vary.alpha", "(0, inf)")
+def check(settings: SimulatedRun) -> None:
+    check_alphas(settings)
 
 
-def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
+def run(settings: SimulatedRun, context: Context) -> pd.DataFrame:
     """Both recipes train on the same datasets; only the scale of the target that the network sees differs."""
-    n, features, active = cfg.data.observations, cfg.data.features, cfg.data.active_share
-    cells = [{"alpha": a, "f": f} for f in cfg.vary.function for a in cfg.vary.alpha]
-    rows = Rows(cfg.name, "ramp")
-    for target in cfg.vary.target:
-        settings = crossed(cfg, [{"recipe": target, **cell} for cell in cells])
-        datasets, data, _ = replicas(
-            run,
-            lambda s, seed: ramp(n, features, s["alpha"], s["f"], active, seed, s["alpha"], s["f"], s["replicate"]),
-            settings,
-            n,
-            standardise=target == "standardised",
-        )
-        network = mlp(features, cfg.network.hidden)
-        model = fit(run, "sBNN", network, data, cfg, seeds(run, "sBNN", settings), f"sBNN, {target} y")
+    n, features, active = settings.data.observations, settings.data.features, settings.data.active_share
+    cells = [{"alpha": a, "f": f} for f in settings.vary.function for a in settings.vary.alpha]
+    rows = Rows(settings.name, "ramp")
+
+    def draw(cell: Cell) -> Simulated:
+        return ramp(n, features, cell["alpha"], cell["f"], active, settings.seed, *parts(cell, *IDENTITY))
+
+    for target in settings.vary.target:
+        own = crossed(settings, [{"recipe": target, **cell} for cell in cells])
+        datasets, data, _ = replicas(context, draw, own, n, standardise=target == "standardised")
+        start = Start(SBNN, mlp(features, settings.network.hidden), settings.model)
+        streams = seeds(settings, SBNN.name, own, "recipe", *IDENTITY)
+        model = context.fit(start, data, settings, streams, f"{SBNN.name}, {target} y")
         relevance = phi(psi(model.layout, model.inclusion()))  # (R, D)
-        rows.add(settings, "correlation", correlation(relevance, datasets.beta), method="sBNN")
-        rows.add(settings, "train_mse", model.errors(data).square(), method="sBNN")
+        rows.add(own, "correlation", correlation(relevance, datasets.beta), method=SBNN.name)
+        rows.add(own, "train_mse", model.errors(data).square(), method=SBNN.name)
         for j in range(features):
-            rows.add([{**s, "feature": j + 1} for s in settings], "phi", relevance[:, j], method="sBNN")
+            rows.add([{**cell, "feature": j + 1} for cell in own], "phi", relevance[:, j], method=SBNN.name)
     return rows.table()
 
 

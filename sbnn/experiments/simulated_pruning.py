@@ -1,39 +1,46 @@
 """Experiment 4: how much of a trained network can be pruned when few, half or most features are active?"""
 
 import pandas as pd
-from omegaconf import DictConfig
 
-from sbnn.compression.pruning import Pruning, droprate_curve
-from sbnn.data.simulated import ramp
-from sbnn.experiments.simulated import crossed, replicas, seeds, train_rows
-from sbnn.model.methods import SCORES, fit
+from sbnn.compression.pruning import droprate_curve
+from sbnn.data.simulated import Simulated, ramp
+from sbnn.experiments.simulated import DATA, Cell, crossed, parts, replicas, seeds
+from sbnn.model.methods import BBB, NN, SBNN
 from sbnn.networks import mlp
-from sbnn.runs.context import Run
+from sbnn.runs.context import Context
 from sbnn.runs.rows import Rows
+from sbnn.runs.settings import SimulatedRun
+from sbnn.training.fitting import Start
+
+USES = (
+    *(key for key in DATA if key != "data.active_share"), "vary.active_share", "network.hidden", "network.leave_out",
+    "prior.log_decay", "likelihood", "droprates", "pruning",
+)  # fmt: skip
+IDENTITY = ("active_share", "D", "alpha", "f", "replicate")
 
 
-def check(cfg: DictConfig) -> None:
-    """It has no keys that the common check does not cover."""
+def check(settings: SimulatedRun) -> None:
+    """It has no keys that the common checks do not cover."""
 
 
-def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
-    d = cfg.data
-    settings = crossed(
-        cfg, [{"active_share": s, "D": d.features, "alpha": d.alpha, "f": d.function} for s in cfg.vary.active_share]
-    )
-    _, data, test = replicas(
-        run,
-        lambda s, seed: ramp(d.observations, d.features, d.alpha, d.function, s["active_share"], seed, *s.values()),
-        settings,
-        train_rows(cfg),
-    )
-    rows = Rows(cfg.name, "ramp")
-    for method in ("sBNN", "BbB", "NN"):
-        network = mlp(d.features, cfg.network.hidden)
-        model = fit(run, method, network, data, cfg, seeds(run, method, settings), method)
-        for score in SCORES[method]:
+def run(settings: SimulatedRun, context: Context) -> pd.DataFrame:
+    d = settings.data
+    fixed = {"D": d.features, "alpha": d.alpha, "f": d.function}
+    cells = crossed(settings, [{"active_share": share, **fixed} for share in settings.vary.active_share])
+
+    def draw(cell: Cell) -> Simulated:
+        own = cell["active_share"], settings.seed, *parts(cell, *IDENTITY)
+        return ramp(d.observations, d.features, d.alpha, d.function, *own)
+
+    _, data, test = replicas(context, draw, cells, d.train_rows)
+    rows = Rows(settings.name, "ramp")
+    for method in (SBNN, BBB, NN):
+        start = Start(method, mlp(d.features, settings.network.hidden), settings.model)
+        model = context.fit(start, data, settings, seeds(settings, method.name, cells, *IDENTITY), method.name)
+        for score in method.scores:
             for part, rest in (("train", data), ("test", test)):
-                curve = droprate_curve(model, rest, list(cfg.droprates), score, Pruning(**cfg.pruning))
-                for droprate, errors in zip(cfg.droprates, curve, strict=True):
-                    rows.add(settings, f"{part}_mse", errors.square(), method=method, score=score, droprate=droprate)
+                curve = droprate_curve(model, rest, settings.droprates, score, settings.pruning)
+                for droprate, errors in zip(settings.droprates, curve, strict=True):
+                    where = {"method": method.name, "score": score, "droprate": droprate}
+                    rows.add(cells, f"{part}_mse", errors.square(), **where)
     return rows.table()

@@ -1,151 +1,175 @@
 """Experiment 3: does a network on the selected features predict better, and can cross-validation find how many?"""
 
+from dataclasses import dataclass
+
 import pandas as pd
 import torch
-from omegaconf import DictConfig, OmegaConf
 from sklearn.linear_model import LinearRegression
 from torch import Tensor
 
-from sbnn.compression.relevance import best_share, cross_validated_errors, psi, select_top
+from sbnn.compression.relevance import psi
+from sbnn.compression.selection import best_share, cross_validated_errors, select_top
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.simulated import Simulated, ramp
 from sbnn.errors import ConfigError
-from sbnn.experiments.simulated import Settings, crossed, replicas, seeds, train_rows
-from sbnn.model.methods import Fit, fit
+from sbnn.experiments.simulated import DATA, Cell, check_alphas, crossed, parts, replicas, seeds
+from sbnn.model.fit import Fit
+from sbnn.model.methods import BNN, BNN_VS, BNN_VS_CV, LM, NN, NN_DR, SBNN, Method
 from sbnn.networks import mlp
-from sbnn.runs import settings as config
-from sbnn.runs.context import Run
+from sbnn.runs.context import Context
 from sbnn.runs.rows import Rows
-from sbnn.runs.settings import check_numbers
-from sbnn.training.schedule import Plan, Training
+from sbnn.runs.settings import SimulatedRun
+from sbnn.training.fitting import Start
+from sbnn.training.schedule import Plan
+
+USES = (
+    *DATA, "vary.alpha", "vary.features", "vary.active_share", "network.hidden", "prior.log_decay", "likelihood",
+    "selection", "dropout",
+)  # fmt: skip
+IDENTITY = ("D", "alpha", "active_share", "replicate")
 
 
-def check(cfg: DictConfig) -> None:
-    check_numbers(cfg, "vary.alpha", "(0, inf)")
-    if unknown := set(cfg.selection.refit) - set(cfg.trainer):
-        raise ConfigError(f"selection.refit.{unknown.pop()} is not a key of the trainer.")
-    config.check(refitting(cfg))
-    rows, folds = train_rows(cfg), cfg.selection.folds
+def check(settings: SimulatedRun) -> None:
+    check_alphas(settings)
+    refit = refitting(settings)
+    rows, folds = settings.data.train_rows, settings.selection.folds
     if folds > rows:
         raise ConfigError(f"selection.folds={folds} is more than the {rows} training rows.")
-    for trainer in (cfg.trainer, refitting(cfg).trainer):  # a plan refuses a batch larger than its rows
-        Plan(Training(**trainer), None, rows - rows // folds)
-    Plan(Training(**cfg.trainer), None, rows - validation_rows(cfg))
+    for trainer in (settings.trainer, refit.trainer):  # a plan refuses a batch larger than its rows
+        Plan(trainer, None, rows - rows // folds)
+    Plan(settings.trainer, None, rows - validation_rows(settings))
 
 
-def refitting(cfg: DictConfig) -> DictConfig:
-    """The configuration with the trainer that fits the folds again on their top features."""
-    return OmegaConf.merge(cfg, {"trainer": cfg.selection.refit})
+def refitting(settings: SimulatedRun) -> SimulatedRun:
+    """The settings with the trainer that fits the folds again on their top features."""
+    try:
+        return settings.changed({"trainer": settings.selection.refit})
+    except ConfigError as error:
+        raise ConfigError(f"selection.refit: {error}") from error
 
 
-def validation_rows(cfg: DictConfig) -> int:
+def validation_rows(settings: SimulatedRun) -> int:
     """How many of the training rows are held back to tune the dropout rate."""
-    return max(1, round(train_rows(cfg) * cfg.dropout.validation_share))
+    return max(1, round(settings.data.train_rows * settings.dropout.validation_share))
 
 
-def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
+def run(settings: SimulatedRun, context: Context) -> pd.DataFrame:
     """Three sweeps through one point of the settings; a cell that lies on two of them is measured once."""
-    rows = Rows(cfg.name, "ramp")
-    base = {"D": cfg.data.features, "alpha": cfg.data.alpha, "active_share": cfg.data.active_share}
-    shares = [{**base, "active_share": share} for share in cfg.vary.active_share]
-    alphas = [{**base, "alpha": alpha} for alpha in cfg.vary.alpha]
-    widths = [{**base, "D": features} for features in cfg.vary.features]
-    by_share = Group(run, cfg, "shares", shares)
+    rows, d = Rows(settings.name, "ramp"), settings.data
+    base = {"D": d.features, "alpha": d.alpha, "active_share": d.active_share}
+    shares = [{**base, "active_share": share} for share in settings.vary.active_share]
+    alphas = [{**base, "alpha": alpha} for alpha in settings.vary.alpha]
+    widths = [{**base, "D": features} for features in settings.vary.features]
+    by_share = Group(context, settings, "shares", shares)
     by_share.compare(rows)
     by_share.cross_validate(rows)
-    if rest := [s for s in alphas if s not in shares]:
-        Group(run, cfg, "alphas", rest).compare(rows)
+    if rest := [cell for cell in alphas if cell not in shares]:
+        Group(context, settings, "alphas", rest).compare(rows)
     for cell in widths:
         if cell not in shares + alphas:
-            Group(run, cfg, f"D={cell['D']}", [cell]).compare(rows)
+            Group(context, settings, f"D={cell['D']}", [cell]).compare(rows)
     return rows.table()
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """What a fit of a group trains, where it is not one replica per dataset from scratch."""
+
+    cells: list[Cell]
+    copies: str | None = None  # the column that tells replicas of one dataset apart
+    start: Fit | None = None
+    dropout: Tensor | None = None
 
 
 class Group:
     """Datasets with the same number of features: the replicas of every fit below."""
 
-    def __init__(self, run: Run, cfg: DictConfig, name: str, cells: list[Settings]):
-        self.run, self.cfg, self.name = run, cfg, name
-        self.settings, self.features = crossed(cfg, cells), cells[0]["D"]
-        d = cfg.data
+    def __init__(self, context: Context, settings: SimulatedRun, name: str, cells: list[Cell]):
+        self.context, self.settings, self.name = context, settings, name
+        self.cells, self.features = crossed(settings, cells), cells[0]["D"]
+        d = settings.data
 
-        def draw(s: Settings, seed: int) -> Simulated:
-            return ramp(d.observations, self.features, s["alpha"], d.function, s["active_share"], seed, *s.values())
+        def draw(cell: Cell) -> Simulated:
+            own = cell["alpha"], d.function, cell["active_share"], settings.seed, *parts(cell, *IDENTITY)
+            return ramp(d.observations, self.features, *own)
 
-        self.datasets, self.data, self.test = replicas(run, draw, self.settings, train_rows(cfg))
+        self.datasets, self.data, self.test = replicas(context, draw, self.cells, d.train_rows)
 
     def fit(
         self,
-        method: str,
+        method: Method,
         data: ReplicaData,
         label: str,
-        settings: list[Settings] | None = None,
-        cfg: DictConfig | None = None,
-        start: Fit | None = None,
-        dropout: Tensor | None = None,
+        trained: Replicas | None = None,
+        settings: SimulatedRun | None = None,
     ) -> Fit:
-        """Train one replica per entry of `settings` (by default, one per dataset) under a name of its own."""
-        cfg = cfg or self.cfg
-        network = mlp(self.features, cfg.network.hidden, dropout=dropout is not None)
-        names = seeds(self.run, label, settings or self.settings)
-        return fit(self.run, method, network, data, cfg, names, f"{self.name}, {label}", start, dropout)
+        """Train one replica per dataset, or as `trained` says, under a name of its own."""
+        settings, trained = settings or self.settings, trained or Replicas(self.cells)
+        network = mlp(self.features, settings.network.hidden, dropout=trained.dropout is not None)
+        start = Start(method, network, settings.model, trained.start, trained.dropout)
+        names = IDENTITY if trained.copies is None else (*IDENTITY, trained.copies)
+        streams = seeds(settings, label, trained.cells, *names)
+        return self.context.fit(start, data, settings, streams, f"{self.name}, {label}")
 
     def compare(self, rows: Rows) -> None:
         """The method with its fixed threshold, the same network on all features, and the rivals."""
-        self.full = self.fit("sBNN", self.data, "sBNN")
-        self.add_errors(rows, "sBNN", self.full)
-        self.add_selected(rows, "BNN_VS", self.cfg.selection.keep_share)
-        for method in ("NN", "BNN"):
-            self.add_errors(rows, method, self.fit(method, self.data, method))
-        self.add_errors(rows, "NN_Dr", self.fit("NN_Dr", self.data, "NN_Dr", dropout=self.tuned_dropout()))
+        self.full = self.fit(SBNN, self.data, SBNN.name)
+        self.add_errors(rows, SBNN, self.full)
+        self.add_selected(rows, BNN_VS, self.settings.selection.keep_share)
+        for method in (NN, BNN):
+            self.add_errors(rows, method, self.fit(method, self.data, method.name))
+        tuned = Replicas(self.cells, dropout=self.tuned_dropout())
+        self.add_errors(rows, NN_DR, self.fit(NN_DR, self.data, NN_DR.name, tuned))
         for part, values in self.linear_model().items():
-            rows.add(self.settings, f"{part}_mse", values, method="LM")
+            rows.add(self.cells, f"{part}_mse", values, method=LM.name)
 
     def cross_validate(self, rows: Rows) -> None:
         """The share of features to keep is found by cross-validation on the training rows."""
-        choice = self.cfg.selection
+        choice = self.settings.selection
 
         def train(data: ReplicaData, label: str, start: Fit | None) -> Fit:
-            copies = len(data) // len(self.settings)
-            names = [{**s, "copy": k} for s in self.settings for k in range(copies)]
-            cfg = self.cfg if start is None else refitting(self.cfg)
-            return self.fit("sBNN", data, f"CV {label}", names, cfg=cfg, start=start)
+            copies = len(data) // len(self.cells)
+            cells = [{**cell, "copy": k} for cell in self.cells for k in range(copies)]
+            settings = self.settings if start is None else refitting(self.settings)
+            return self.fit(SBNN, data, f"CV {label}", Replicas(cells, "copy", start), settings)
 
-        errors = cross_validated_errors(train, self.data, choice.folds, list(choice.thresholds))
-        detected = best_share(errors, list(choice.thresholds), choice.rule)
-        rows.add(self.settings, "detected_share", detected, method="BNN_VS_CV")
-        rows.add(self.settings, "actual_share", self.datasets.active.double().mean(1), method="BNN_VS_CV")
-        self.add_selected(rows, "BNN_VS_CV", detected)
+        errors = cross_validated_errors(train, self.data, choice.folds, choice.thresholds)
+        detected = best_share(errors, choice.thresholds, choice.rule)
+        rows.add(self.cells, "detected_share", detected, method=BNN_VS_CV.name)
+        rows.add(self.cells, "actual_share", self.datasets.active.double().mean(1), method=BNN_VS_CV.name)
+        self.add_selected(rows, BNN_VS_CV, detected)
 
-    def add_selected(self, rows: Rows, method: str, share: float | Tensor) -> None:
+    def add_selected(self, rows: Rows, method: Method, share: float | Tensor) -> None:
         """Keep the top share of the features, train on them alone (Algorithm 2), and measure."""
         keep = select_top(psi(self.full.layout, self.full.inclusion()), share)
-        selected = self.fit("sBNN", self.data.keeping(keep), method)
+        selected = self.fit(method, self.data.keeping(keep), method.name)
         self.add_errors(rows, method, selected, keep)
         accuracy = (keep == self.datasets.active).double().mean(1)
-        rows.add(self.settings, "accuracy", accuracy, method=method)
+        rows.add(self.cells, "accuracy", accuracy, method=method.name)
 
-    def add_errors(self, rows: Rows, method: str, model: Fit, keep: Tensor | None = None) -> None:
+    def add_errors(self, rows: Rows, method: Method, model: Fit, keep: Tensor | None = None) -> None:
         for part, data in (("train", self.data), ("test", self.test)):
             data = data if keep is None else data.keeping(keep)
-            rows.add(self.settings, f"{part}_mse", model.errors(data).square(), method=method)
+            rows.add(self.cells, f"{part}_mse", model.errors(data).square(), method=method.name)
 
     def tuned_dropout(self) -> Tensor:
         """The rate with the lowest error on a held-back part of each training set; rates are replicas too."""
-        rates = torch.tensor(list(self.cfg.dropout.rates), device=self.run.device, dtype=self.run.dtype)
-        cut = self.data.size - validation_rows(self.cfg)
-        wide = torch.arange(len(self.settings), device=self.run.device).repeat_interleave(len(rates))
+        choices = self.settings.dropout.rates
+        rates = torch.tensor(choices, device=self.context.device, dtype=self.context.dtype)
+        cut = self.data.size - validation_rows(self.settings)
+        wide = torch.arange(len(self.cells), device=self.context.device).repeat_interleave(len(rates))
         every = self.data[wide]
-        names = [{**s, "rate": rate} for s in self.settings for rate in self.cfg.dropout.rates]
+        cells = [{**cell, "rate": rate} for cell in self.cells for rate in choices]
         part = every.trained_on(every.rows[:, :cut])
-        tuning = self.fit("NN_Dr", part, "NN_Dr tuning", names, dropout=rates.repeat(len(self.settings)))
-        errors = tuning.errors(part.at(every.rows[:, cut:])).view(len(self.settings), -1)
+        trained = Replicas(cells, "rate", dropout=rates.repeat(len(self.cells)))
+        tuning = self.fit(NN_DR, part, f"{NN_DR.name} tuning", trained)
+        errors = tuning.errors(part.at(every.rows[:, cut:])).view(len(self.cells), -1)
         return rates[errors.argmin(1)]
 
     def linear_model(self) -> dict[str, Tensor]:
         """Least squares on all features."""
         errors = {"train": [], "test": []}
-        for r in range(len(self.settings)):
+        for r in range(len(self.cells)):
             x, y = (t[0].double().cpu().numpy() for t in self.data[r : r + 1].all())
             model = LinearRegression().fit(x, y)
             for part, data in (("train", self.data), ("test", self.test)):

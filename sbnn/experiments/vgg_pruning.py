@@ -4,46 +4,54 @@ from dataclasses import replace
 from functools import partial
 
 import pandas as pd
-from omegaconf import DictConfig
 
+from sbnn.checked import plainly
 from sbnn.errors import ConfigError
 from sbnn.experiments import images
-from sbnn.experiments.images import Job, check_plan, data_of, images_of, measured, trained
+from sbnn.experiments.image_measures import add_measured
+from sbnn.experiments.images import Job, check_plan, data_of, images_of
 from sbnn.experiments.recipes import changed, recipes
 from sbnn.model.flat import Layout
-from sbnn.model.methods import as_fit
-from sbnn.networks import vgg_like
-from sbnn.pretrained import load_weights
-from sbnn.runs.context import Run
+from sbnn.model.methods import NN
+from sbnn.networks import load_weights, vgg_like
+from sbnn.runs.context import Context
 from sbnn.runs.rows import Rows
+from sbnn.runs.settings import ImageRun
+from sbnn.training.fitting import as_fit
+
+USES = (
+    *images.USES, "network.leave_out", "network.width", "vary.augmentation", "pretrained", "predictive.statistics",
+)  # fmt: skip
 
 
-def check(cfg: DictConfig) -> None:
-    images.check(cfg, check_plan)
-    if len(cfg.vary.augmentation) > 1:
-        raise ConfigError(f"vary.augmentation={list(cfg.vary.augmentation)} must be one kind in this experiment.")
-    if cfg.pretrained is None and "NN" not in cfg.rivals:
-        raise ConfigError(f"rivals={list(cfg.rivals)} must name NN, which the others start from, or give pretrained=.")
-    network = vgg_like(cfg.network.width)
-    Layout(network, cfg.network.leave_out)
-    if cfg.pretrained is not None:
-        load_weights(network, cfg.pretrained)
+def check(settings: ImageRun) -> None:
+    images.check(settings, check_plan)
+    if len(settings.vary.augmentation) > 1:
+        kinds = plainly(settings.vary.augmentation)
+        raise ConfigError(f"vary.augmentation={kinds} must be one kind in this experiment.")
+    if settings.pretrained is None and NN.name not in settings.rivals:
+        rivals = plainly(settings.rivals)
+        raise ConfigError(f"rivals={rivals} must name {NN.name}, which the others start from, or give pretrained=.")
+    network = vgg_like(settings.network.width)
+    Layout(network, settings.network.leave_out)
+    if settings.pretrained is not None:
+        load_weights(network, settings.pretrained)
 
 
-def run(cfg: DictConfig, run: Run) -> pd.DataFrame:
-    rows, stored = Rows(cfg.name, cfg.data.collection), images_of(cfg, run)
-    build, augmentation = partial(vgg_like, cfg.network.width), cfg.vary.augmentation[0]
-    of = {"width": cfg.network.width, "augmentation": augmentation}
-    train, test = data_of(cfg, stored, augmentation, run, flat=False)
-    first = Job("NN", "NN", changed(cfg, "NN"), build, of)
-    if cfg.pretrained is None:
-        start = trained(run, first, train)
+def run(settings: ImageRun, context: Context) -> pd.DataFrame:
+    rows, stored = Rows(settings.name, settings.data.collection), images_of(settings, context)
+    build, (augmentation, *_) = partial(vgg_like, settings.network.width), settings.vary.augmentation
+    of = {"width": settings.network.width, "augmentation": augmentation}
+    train, test = data_of(settings, stored, augmentation, context, flat=False)
+    first = Job(NN, NN.name, changed(settings, NN.name), build, of)
+    if settings.pretrained is None:
+        start = first.train(context, train)
     else:
-        start = as_fit(load_weights(build(), cfg.pretrained), run, first.cfg)
+        start = as_fit(load_weights(build(), settings.pretrained), first.settings.model, context)
         first = replace(first, start=start)
-    measured(rows, run, first, start, train, test)
-    for method, recipe, own in recipes(cfg):
-        if method != "NN":
+    add_measured(rows, context, first, start, train, test)
+    for method, recipe, own in recipes(settings):
+        if method is not NN:
             job = Job(method, recipe, own, build, of, start)
-            measured(rows, run, job, trained(run, job, train), train, test)
+            add_measured(rows, context, job, job.train(context, train), train, test)
     return rows.table()

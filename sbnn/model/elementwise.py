@@ -6,6 +6,7 @@ takes 8 ms instead of 17 on one CPU thread. They agree with torch's to 3e-6, rel
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ def fitted(function: Callable, low: float, high: float, degree: int) -> tuple[fl
 
 def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
     """Estrin's scheme: pairs of terms side by side, which a CPU computes at once, then pairs of pairs."""
-    terms = list(coefficients)
+    terms: list[Any] = list(coefficients)
     while len(terms) > 1:
         paired = [high * x + low for low, high in zip(terms[::2], terms[1::2], strict=False)]
         terms, x = paired + terms[2 * len(paired) :], x * x

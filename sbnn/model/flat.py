@@ -1,6 +1,6 @@
 """How a module's parameters lie in one flat row of numbers, and back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 import torch
@@ -18,14 +18,14 @@ class Layout:
     """The flat view of an ordinary `nn.Module`: its parameters one after another, in the module's own order.
 
     A replica is one row; `forward` runs the module once per row, all rows in one program. Parameters of normalisation
-    layers, and those whose names match a pattern of `leave_out` ("head.*"), are set aside: they are trained, but have
-    no posterior and no prior, and are neither pruned nor counted.
+    layers, and those whose names match a pattern of `leave_out` ("head.*"), are exempt: they are trained, but have no
+    posterior and no prior, and are neither pruned nor counted.
     """
 
     def __init__(self, network: nn.Module, leave_out: Sequence[str] = ()):
         self.network = network
-        self.aside = set_aside(network, leave_out)
-        parameters = {name: p for name, p in network.named_parameters() if name not in self.aside}
+        self.exempt = exempt_parameters(network, leave_out)
+        parameters = {name: p for name, p in network.named_parameters() if name not in self.exempt}
         if not parameters:
             raise ConfigError("The network has no parameters to put a posterior on.")
         self.names = list(parameters)
@@ -35,15 +35,15 @@ class Layout:
         self.is_dense_chain = self._plain_sequence()
         self.norms = [module for module in network.modules() if _keeps_statistics(module)]
 
-    def beside(self, replicas: int) -> dict[str, Tensor]:
-        """What replicas have beside their weights, (R, ...) each: parameters set aside, and the module's buffers."""
+    def auxiliary(self, replicas: int) -> dict[str, Tensor]:
+        """What replicas have besides their weights, (R, ...) each: exempt parameters, and the module's buffers."""
         named = {**dict(self.network.named_parameters()), **dict(self.network.named_buffers())}
         kept = {name: value.detach() for name, value in named.items() if name not in self.names}
-        if any(kept[name].is_meta for name in self.aside):
+        if any(kept[name].is_meta for name in self.exempt):
             raise ConfigError("network.leave_out is not for networks of shapes only, such as this experiment's.")
         return {name: value.expand(replicas, *value.shape).clone() for name, value in kept.items()}
 
-    def spread(self, values: list) -> Tensor:
+    def per_weight(self, values: list) -> Tensor:
         """One value for each parameter as one for each weight, (M,)."""
         return torch.tensor(values).repeat_interleave(torch.tensor(self.sizes))
 
@@ -55,7 +55,7 @@ class Layout:
     @property
     def module(self) -> Tensor:
         """The number of the module that each weight belongs to, (M,)."""
-        return self.spread([self.modules.index(name.rpartition(".")[0]) for name in self.names])
+        return self.per_weight([self.modules.index(name.rpartition(".")[0]) for name in self.names])
 
     def per_module(self, values: Tensor) -> list[Tensor]:
         """Values of weights (R, M), module by module."""
@@ -64,12 +64,12 @@ class Layout:
 
     @property
     def is_bias(self) -> Tensor:
-        return self.spread([len(shape) < 2 for shape in self.shapes])
+        return self.per_weight([len(shape) < 2 for shape in self.shapes])
 
     @property
     def fan_in(self) -> Tensor:
         """Inputs that feed each weight, (M,); a bias has none and reads 1."""
-        return self.spread([shape[1:].numel() if len(shape) > 1 else 1 for shape in self.shapes]).double()
+        return self.per_weight([shape[1:].numel() if len(shape) > 1 else 1 for shape in self.shapes]).double()
 
     def unflatten(self, row: Tensor) -> dict[str, Tensor]:
         """One row (..., M) as named parameters: views of it."""
@@ -84,25 +84,25 @@ class Layout:
         parameters = dict(self.network.named_parameters())
         return torch.cat([parameters[name].detach().reshape(-1) for name in self.names])
 
-    def load(self, row: Tensor, beside: dict[str, Tensor] | None = None) -> nn.Module:
-        """Write one replica, (M,) and what is beside it, into the module and return it: the pruned result is itself."""
+    def load(self, row: Tensor, auxiliary: dict[str, Tensor] | None = None) -> nn.Module:
+        """Write one replica, (M,) and its auxiliary values, into the module, which is returned."""
         named = {**dict(self.network.named_parameters()), **dict(self.network.named_buffers())}
         with torch.no_grad():
-            for name, value in (self.unflatten(row) | (beside or {})).items():
+            for name, value in (self.unflatten(row) | (auxiliary or {})).items():
                 named[name].copy_(value)
         return self.network
 
     def forward(
-        self, weights: Tensor | dict[str, Tensor], x: Tensor, beside: dict[str, Tensor] | None = None
+        self, weights: Tensor | dict[str, Tensor], x: Tensor, auxiliary: dict[str, Tensor] | None = None
     ) -> Tensor:
         """Outputs (R, B, out) of weights (R, M), or of named parameters (R, ...), at inputs (R, B, in).
 
-        `beside` takes the place of the module's other parameters and its buffers, one value per replica, and is written
-        to where the module writes to its buffers. vmap refuses that, so replicas then go one by one; a plain chain of
-        dense layers does without vmap too.
+        `auxiliary` takes the place of the module's other parameters and its buffers, one value per replica, and is
+        written to where the module writes to its buffers. vmap refuses that, so replicas then go one by one; a plain
+        chain of dense layers does without vmap too.
         """
         named = weights if isinstance(weights, dict) else self.unflatten(weights)
-        replicas, values = len(named[self.names[0]]), named | (beside or {})
+        replicas, values = len(named[self.names[0]]), named | (auxiliary or {})
         if self.is_dense_chain and replicas > 1 and x.dim() == 3:
             return self._dense_chain(values, x)
 
@@ -114,27 +114,6 @@ class Layout:
         if any(norm.training for norm in self.norms):
             return torch.stack([one({name: v[r] for name, v in values.items()}, x[r]) for r in range(replicas)])
         return vmap(one, randomness="different")(values, x)
-
-    @torch.no_grad()
-    def restated(self, weights: Tensor, batches: Iterable[Tensor], beside: dict[str, Tensor]) -> dict[str, Tensor]:
-        """`beside` with the running statistics of batch norm taken anew: plain averages over batches (R, B, ...).
-
-        Those of training are of sampled weights, and of all of them; a pruned network's, at its means, are others.
-        """
-        if not self.norms:
-            return beside
-        fresh = {name: value.clone() for name, value in beside.items()}
-        momenta = [norm.momentum for norm in self.norms]
-        for name, value in fresh.items():
-            if name.endswith("num_batches_tracked"):
-                value.zero_()
-        for norm in self.norms:
-            norm.train().momentum = None  # every batch counts alike
-        for x in batches:
-            self.forward(weights, x, fresh)
-        for norm, momentum in zip(self.norms, momenta, strict=True):
-            norm.eval().momentum = momentum
-        return fresh
 
     def _plain_sequence(self) -> bool:
         """Whether the network is known layers one after another, each used once, no weight shared."""
@@ -158,7 +137,7 @@ class Layout:
         return x
 
 
-def set_aside(network: nn.Module, patterns: Sequence[str]) -> list[str]:
+def exempt_parameters(network: nn.Module, patterns: Sequence[str]) -> list[str]:
     """The names of the parameters that get no posterior."""
     names = [name for name, _ in network.named_parameters()]
     for pattern in patterns:

@@ -1,28 +1,58 @@
 """How the data enter the objective: mean negative log-likelihood of a batch, one number per replica."""
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 
-class Gaussian:
-    """y ~ N(f(x), v): v fixed, or learned per replica as a log-variance beside the weights."""
+class Likelihood(ABC):
+    """The contract."""
+
+    error_name: str  # what `error` is called on a progress bar
+    is_classification: bool
+
+    @abstractmethod
+    def take(self, replicas: Tensor | slice) -> Self:
+        """A copy for some of the replicas."""
+
+    @abstractmethod
+    def joined(self, parts: Sequence[Self]) -> Self:
+        """The replicas of several likelihoods of this kind."""
+
+    @abstractmethod
+    def parameters(self) -> list[Tensor]:
+        """What is learned with the weights, (R,) each."""
+
+    @abstractmethod
+    def nll(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Mean negative log-likelihood of a batch, (R,)."""
+
+    @staticmethod
+    @abstractmethod
+    def error(outputs: Tensor, y: Tensor) -> Tensor:
+        """What a user calls the error, (R,)."""
+
+
+class Gaussian(Likelihood):
+    """y ~ N(f(x), v): v fixed, or learned per replica as a log-variance."""
 
     error_name = "rmse"
+    is_classification = False
 
     def __init__(self, log_variance: Tensor, learned: bool):
         self.learned = learned
         self.log_variance = log_variance.requires_grad_(learned)  # (R,)
 
-    def take(self, replicas: Tensor | slice) -> "Gaussian":
-        """A copy for some of the replicas."""
-        return Gaussian(self.log_variance.detach()[replicas].clone(), self.learned)
+    def take(self, replicas: Tensor | slice) -> Self:
+        return type(self)(self.log_variance.detach()[replicas].clone(), self.learned)
 
-    @staticmethod
-    def joined(parts: list["Gaussian"]) -> "Gaussian":
-        return Gaussian(torch.cat([part.log_variance.detach() for part in parts]), parts[0].learned)
+    def joined(self, parts: Sequence[Self]) -> Self:
+        return type(self)(torch.cat([part.log_variance.detach() for part in parts]), self.learned)
 
     def parameters(self) -> list[Tensor]:
         return [self.log_variance] if self.learned else []
@@ -38,17 +68,17 @@ class Gaussian:
         return (outputs - y).square().mean(dim=(1, 2)).sqrt()
 
 
-class Categorical:
+class Categorical(Likelihood):
     """y ~ Categorical(softmax(f(x))), y as class indices (R, B)."""
 
     error_name = "error"
+    is_classification = True
 
-    def take(self, replicas: Tensor | slice) -> "Categorical":
+    def take(self, replicas: Tensor | slice) -> Self:
         return self
 
-    @staticmethod
-    def joined(parts: list["Categorical"]) -> "Categorical":
-        return parts[0]
+    def joined(self, parts: Sequence[Self]) -> Self:
+        return self
 
     def parameters(self) -> list[Tensor]:
         return []

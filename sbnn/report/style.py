@@ -1,6 +1,7 @@
-"""One look for all figures: print sizes, colour-blind safe colours, error bars."""
+"""One look for all figures: print sizes, colour-blind safe colours by method, error bars."""
 
 import io
+from itertools import cycle
 from pathlib import Path
 
 import matplotlib
@@ -13,24 +14,19 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from PIL import Image
 
-# Okabe and Ito's palette, and a marker each, so that grey prints can be read too.
-LOOKS = {
-    "BNN_VS": ("#D55E00", "o"),
-    "BNN_VS_CV": ("#D55E00", "D"),
-    "sBNN": ("#E69F00", "h"),
-    "NN_Dr": ("#009E73", "s"),
-    "BNN": ("#0072B2", "^"),
-    "NN": ("#CC79A7", "v"),
-    "LM": ("#666666", "x"),
-    "BbB": ("#56B4E9", "P"),
-    "sBNN_paper": ("#0072B2", "^"),
-    "sBNN_set_1": ("#0072B2", "^"),
-    "sBNN_set_2": ("#D55E00", "o"),
-}
+from sbnn.model.methods import METHODS
+
+# Okabe and Ito's palette, and a marker each, so that grey prints can be read too: by the order of the methods' table.
+# Seven colours and eight markers: 56 methods before two look alike. Black is for what others printed.
+BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#666666"
+PALETTE = ("#E69F00", "#56B4E9", BLUE, "#CC79A7", "#009E73", GREY, VERMILLION)
+MARKERS = "hP^vsxoD"
+LOOKS = dict(zip(METHODS, zip(cycle(PALETTE), cycle(MARKERS), strict=False), strict=False))
+# Recipes other than the tuned one: colours of methods that are never pruned next to them, markers of their own.
+RECIPE_LOOKS = {"paper": (BLUE, "<"), "set_1": (BLUE, ">"), "set_2": (VERMILLION, "d")}
 # By the score that weights are ranked by: the line, and which half of its markers is filled.
 DASHES = {"inclusion": "-", "snr": "--", "magnitude": ":"}
 FILLS = {"inclusion": "full", "snr": "none", "magnitude": "left"}
-COLOURS = [colour for colour, _ in LOOKS.values()]
 plt.rcParams |= {
     "figure.dpi": 100,
     "savefig.dpi": 200,
@@ -51,31 +47,32 @@ plt.rcParams |= {
 def panels(
     columns: int, rows: int = 1, width: float = 3.3, height: float = 2.7, **options
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of equal panels as a flat list."""
+    """A figure and its equal panels as a flat list."""
     figure, axes = plt.subplots(
         rows, columns, figsize=(width * columns, height * rows), squeeze=False, layout="constrained", **options
     )
     return figure, list(axes.flat)
 
 
-def look(method: str, recipe: str) -> str:
-    """The entry of LOOKS for a method by a recipe."""
-    return f"{method}_{recipe}" if f"{method}_{recipe}" in LOOKS else method
+def look(method: str, recipe: str | None = None) -> tuple[str, str]:
+    """Colour and marker of a method by a recipe; both as rows have them."""
+    return RECIPE_LOOKS.get(recipe, LOOKS[method])
 
 
 def by_score(score: str) -> dict:
+    """The line and markers of a curve whose weights are ranked by a score."""
     return {"ls": DASHES[score], "fillstyle": FILLS[score]}
 
 
-def line(axes: Axes, summary: pd.DataFrame, x: str, look: str, label: str, **options) -> None:
-    """Mean with standard error along x, in the look of a method."""
-    colour, marker = LOOKS[look]
+def line(axes: Axes, summary: pd.DataFrame, x: str, look: tuple[str, str], label: str, **options) -> None:
+    """Draw means with standard errors along x, in the look of a method."""
+    colour, marker = look
     style = {"color": colour, "marker": marker, "capsize": 2, "elinewidth": 0.8} | options
     axes.errorbar(summary[x], summary["mean"], yerr=summary["se"].fillna(0), label=label, **style)
 
 
 def plain_ticks(axes: Axes) -> None:
-    """Plain numbers, a handful of them, on a logarithmic y axis, whether it spans a tenth or three decades."""
+    """Put a handful of plain numbers on a logarithmic y axis, whether it spans a tenth or three decades."""
     low, high = axes.get_ylim()
     subs = (1,) if high / low > 1000 else (1, 2, 5) if high / low > 10 else (1, 1.5, 2, 3, 5, 7)
     axes.yaxis.set_major_locator(LogLocator(subs=subs) if high / low > 2 else MaxNLocator(5))
@@ -84,7 +81,7 @@ def plain_ticks(axes: Axes) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """With a palette of 128 colours, which no line drawing misses: a third of the bytes."""
+    """Write a figure with a palette of 128 colours, which no line drawing misses: a third of the bytes."""
     drawn = io.BytesIO()
     figure.savefig(drawn)
     plt.close(figure)

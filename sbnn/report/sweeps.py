@@ -12,7 +12,7 @@ from sbnn.report.style import panels
 
 
 def numbers(column: pd.Series) -> pd.Series:
-    """As numbers, if all of it are."""
+    """A column as numbers, if all of it are numbers."""
     try:
         return pd.to_numeric(column)
     except (ValueError, TypeError):

@@ -1,78 +1,60 @@
-"""Where a run happens: device, precision, seed, progress bar and checkpoints."""
+"""Where a run of the suite happens: a session for its fits, and the folder that its results replace."""
 
-import hashlib
 import os
-import re
 import shutil
-import subprocess
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from omegaconf import DictConfig, OmegaConf
-from tqdm import tqdm
 
+from sbnn.data.source import ReplicaSource
 from sbnn.errors import ConfigError
-from sbnn.runs.identity import code_hash
-from sbnn.training.checkpoint import Checkpoint
+from sbnn.model.fit import Fit
+from sbnn.runs.identity import code_commit, code_hash, fingerprint
+from sbnn.runs.settings import RunSettings
 from sbnn.training.distributed import World, on_this_machine
-
-# What may change between a run and its resumption without changing how a network is trained: what is measured of it,
-# and which others are trained beside it (a recipe's changes are already in its own configuration).
-BESIDE_THE_POINT = (
-    "resume", "force", "keep_checkpoints", "budget", "minutes", "progress", "checkpoint_seconds", "results_dir",
-    "threads", "droprates", "pruning", "predictive", "recipe", "recipes", "rivals", "finetune", "by_network",
-)  # fmt: skip
+from sbnn.training.fitting import Start, fit
+from sbnn.training.session import Session
 
 
 @dataclass(frozen=True)
-class Run:
-    device: torch.device
-    dtype: torch.dtype = torch.float32
-    seed: int = 0
-    progress: bool = False
-    checkpoints: Path | None = None
-    every: float = 60.0
+class Context(Session):
     output: Path | None = None  # the folder that the results replace
     commit: str = "unknown"
-    code: str = "unknown"  # of the files themselves, see sbnn.runs.identity
-    world: World = World()  # noqa: RUF009
-    trained: list[float] = field(default_factory=list)  # seconds of every fit, of earlier sittings too
+    code: str = "unknown"  # a hash of the files themselves
 
     @classmethod
-    def from_config(cls, cfg: DictConfig, output: Path) -> "Run":
-        if cfg.threads is not None:
-            torch.set_num_threads(cfg.threads)
+    def of(cls, settings: RunSettings, output: Path) -> "Context":
+        if settings.threads is not None:
+            torch.set_num_threads(settings.threads)
         # Bit for bit the same on the same device.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True, warn_only=True)
         torch.utils.deterministic.fill_uninitialized_memory = False  # a pass over memory for what is never read
-        device = device_named(cfg.device)
+        device = device_named(settings.device)
         world = World.joined(device)
-        folder = output.parent / ".checkpoints" / output.name
-        if not cfg.resume and world.leads:
-            shutil.rmtree(folder, ignore_errors=True)
+        checkpoints = output.parent / ".checkpoints" / output.name
+        if not settings.resume and world.leads:
+            shutil.rmtree(checkpoints, ignore_errors=True)
         world.wait()
         return cls(
             device=device,
-            dtype=getattr(torch, cfg.dtype),
-            seed=cfg.seed,
-            progress=cfg.progress and world.leads,
-            checkpoints=folder,
+            dtype=getattr(torch, settings.dtype),
+            progress=settings.progress and world.leads,
+            chunk=settings.chunk,
+            checkpoints=checkpoints,
+            checkpoint_seconds=settings.checkpoint_seconds,
+            world=world,
             output=output,
-            every=cfg.checkpoint_seconds,
             commit=code_commit(),
             code=code_hash(),
-            world=world,
         )
 
-    def checkpoint(self, name: str, cfg: DictConfig) -> Checkpoint:
-        """Where a fit with its own configuration keeps its state."""
-        path = self.checkpoints / f"{name}.pt" if self.checkpoints else None
-        return Checkpoint(path, self.every, fingerprint(cfg, self.device), self.world.leads)
-
-    def bar(self, name: str, steps: int) -> tqdm:
-        return tqdm(total=steps, desc=name, unit="step", disable=not self.progress, leave=True)
+    def fit(self, start: Start, data: ReplicaSource, settings: RunSettings, seeds: Sequence[int], name: str) -> Fit:
+        """Train as the settings say, under a name that no other fit of the run has."""
+        agreed = fingerprint(settings, name, seeds, self.device)
+        return fit(start, data, settings.trainer, seeds, name, self, agreed)
 
     def forget_checkpoints(self) -> None:
         """The run is over and its results are written."""
@@ -89,31 +71,6 @@ def device_named(name: str) -> torch.device:
         if processes > torch.cuda.device_count():
             raise ConfigError(f"{processes} processes need a GPU each; this machine has {torch.cuda.device_count()}.")
         name = f"cuda:{own}"
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", name):
-        raise ConfigError(f"device={name} is unknown; choose one of auto, cuda, cpu.")
     if name != "cpu" and int(name.partition(":")[2] or 0) >= torch.cuda.device_count():
         raise ConfigError(f"device={name} was asked for but this machine does not have it; use device=auto.")
     return torch.device(name)
-
-
-def fingerprint(cfg: DictConfig, device: torch.device) -> str:
-    """What a checkpoint must agree on with the run that resumes from it."""
-    plain = OmegaConf.to_container(cfg, resolve=True)
-    kept = {key: value for key, value in plain.items() if key not in BESIDE_THE_POINT}
-    kept |= {"device": device.type, "torch": torch.__version__}
-    return hashlib.sha256(repr(sorted(kept.items())).encode()).hexdigest()[:16]
-
-
-def code_commit() -> str:
-    """The commit of sbnn and conf, marked when they have been changed since; `unknown` outside a checkout."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(Path(__file__).parents[2]), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-    try:
-        git("ls-files", "--error-unmatch", "sbnn/runs/context.py")
-        changed = git("status", "--porcelain", "--", "sbnn", "conf")
-        return git("rev-parse", "--short=12", "HEAD") + ("-dirty" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"

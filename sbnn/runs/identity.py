@@ -1,98 +1,95 @@
-"""Is there anything left to do? A folder is finished if this configuration filled it by this code.
-
-And whose configuration is it: does one of the budgets, as they are today, give it?
-"""
+"""What a run is: hashes of its settings and of the code that made it, and whether there is anything left to do."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from omegaconf import DictConfig, OmegaConf
+import torch
 
 from sbnn.data.download import Sources, data_directory
 from sbnn.data.uci import DATASETS
-from sbnn.runs.settings import CONF, PACKAGE, composed
+from sbnn.runs.composition import BUDGETS, PACKAGE, default_settings
+from sbnn.runs.keys import CHOICE, MEASURING, TRAINING, Affects, affecting
+from sbnn.runs.settings import RunSettings
 
-BUDGETS = sorted(path.stem for path in (CONF / "budget").glob("*.yaml"))
-# What decides where, how fast and how visibly a run goes, but not its results.
-CHANGES_NO_RESULT = (
-    "results_dir", "minutes", "progress", "resume", "force", "keep_checkpoints", "checkpoint_seconds", "threads",
-    "device",
-)  # fmt: skip
-# What trains nothing: the commands, what is made of the rows afterwards, and the yaml (the configuration is compared).
-CHANGES_NO_ROW = ("report", "commands", "conf")
+# What makes no number: the commands, what is drawn from the rows, and the yaml (the settings are compared).
+MAKES_NO_NUMBER = ("report", "commands", "conf")
 
 
-def finished(output: Path, cfg: DictConfig) -> bool:
-    """Whether the folder holds the results that running this configuration now would put there; never by force."""
+def is_finished(output: Path, settings: RunSettings) -> bool:
+    """Whether the folder holds the results that running these settings now would put there; never by force."""
     try:
         facts = json.loads((output / "run.json").read_text())
     except (OSError, ValueError):
         return False
-    same = facts.get("code") == code_hash() and facts.get("config") == config_hash(cfg)
+    same = facts.get("code") == code_hash() and facts.get("config") == settings_hash(settings)
     there = same and (output / "rows.csv").exists()
-    return there and not cfg.force and not _has_come(facts.get("left_out", []), cfg)
+    return there and not settings.force and not _has_come(facts.get("left_out", []), settings)
 
 
-def config_hash(cfg: DictConfig, but: Iterable[str] = ()) -> str:
-    return hashlib.sha256(json.dumps(settings(cfg, but), sort_keys=True).encode()).hexdigest()[:16]
+def _has_come(datasets: Iterable[str], settings: RunSettings) -> bool:
+    """Whether the data directory now holds the file of a dataset that a run went without."""
+    sources = Sources(data_directory(getattr(settings.data, "dir", None)))
+    return any(sources.held(DATASETS[name].file(name)) for name in datasets)
 
 
-def settings(cfg: DictConfig, but: Iterable[str] = ()) -> dict:
-    """Every value that can change a result, and the weights in the file that `pretrained` names."""
-    ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
-    plain = OmegaConf.to_container(ours, resolve=True)
-    kept = {key: value for key, value in plain.items() if key not in (*CHANGES_NO_RESULT, *but)}
-    kept["data"].pop("dir", None)
-    weights = kept.get("pretrained")
-    if isinstance(weights, str) and Path(weights).is_file():
-        kept["pretrained"] = hashlib.sha256(Path(weights).read_bytes()).hexdigest()
-    return kept
+def settings_hash(settings: RunSettings) -> str:
+    """Of every key that can change a result."""
+    return digest(effective(settings))
 
 
-def budget_of(cfg: DictConfig) -> str:
-    """The budget that gives a run's configuration today: its own, or another if sizes have moved; else it is `changed`.
+def fingerprint(settings: RunSettings, name: str, seeds: Sequence[int], device: torch.device) -> str:
+    """What a checkpoint must agree on with the fit that continues from it."""
+    place = {"device": device.type, "torch": torch.__version__}
+    return digest([effective(settings, (TRAINING,)), name, list(seeds), place])
+
+
+def effective(settings: RunSettings, kinds: Iterable[Affects] = (TRAINING, CHOICE, MEASURING)) -> dict[str, object]:
+    """The settings that affect some kinds of things, with the weights in the file that `pretrained` names."""
+    found = affecting(settings.plain(), kinds)
+    if settings.pretrained is not None and "pretrained" in found and Path(settings.pretrained).is_file():
+        found["pretrained"] = hashlib.sha256(Path(settings.pretrained).read_bytes()).hexdigest()
+    return found
+
+
+def digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def budget_of(settings: RunSettings) -> str:
+    """The budget that gives a run's settings today: its own, or another if sizes have moved; else it is `changed`.
 
     So no table calls a run of other sizes by a budget's name.
     """
-    for budget in sorted(BUDGETS, key=lambda name: name != cfg.budget):
-        if _sizes(composed(f"experiment={cfg.name}", f"budget={budget}")) == _sizes(cfg):
+    for budget in sorted(BUDGETS, key=lambda name: name != settings.budget):
+        if _sizes(default_settings(settings.name, budget)) == _sizes(settings):
             return budget
-    return f"{cfg.budget}, changed"
+    return f"{settings.budget}, changed"
 
 
-def _sizes(cfg: DictConfig) -> dict:
+def _sizes(settings: RunSettings) -> dict:
     """Its settings, whatever the budget is called and in which order values are varied."""
-    found = settings(cfg, but=["budget"])
-    return found | {"vary": {key: sorted(map(str, values)) for key, values in found["vary"].items()}}
-
-
-def _has_come(datasets: Iterable[str], cfg: DictConfig) -> bool:
-    """Whether the data directory now holds the file of one that a run went without."""
-    sources = Sources(data_directory(cfg.data.get("dir")))
-    return any(sources.held(DATASETS[name].file(name)) for name in datasets)
+    found = effective(settings)
+    return found | {"budget": None, "vary": {key: sorted(values) for key, values in found["vary"].items()}}
 
 
 @cache
 def code_hash() -> str:
-    """The package's own files, whether in a git checkout, with changes in it, or installed from a wheel."""
-    return _hash_of(path for path in _files(PACKAGE) if _top(path) not in CHANGES_NO_ROW)
+    """Of the package's own files, whether in a git checkout, with changes in it, or installed from a wheel."""
+    return _hash_of(path for path in _files(PACKAGE) if path.relative_to(PACKAGE).parts[0] not in MAKES_NO_NUMBER)
 
 
 @cache
 def report_hash() -> str:
-    """What draws tables, figures and claims from rows."""
+    """Of what draws tables, figures and claims from rows."""
     return _hash_of(_files(PACKAGE / "report"))
 
 
 def _files(folder: Path) -> Iterator[Path]:
     return (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
-
-
-def _top(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0]
 
 
 def _hash_of(paths: Iterable[Path]) -> str:
@@ -101,3 +98,18 @@ def _hash_of(paths: Iterable[Path]) -> str:
         name = path.relative_to(PACKAGE).as_posix()
         found.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return found.hexdigest()[:16]
+
+
+def code_commit() -> str:
+    """The commit of sbnn and conf, marked when they have been changed since; `unknown` outside a checkout."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(PACKAGE.parent), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", "sbnn/__init__.py")
+        changed = git("status", "--porcelain", "--", "sbnn", "conf")
+        return git("rev-parse", "--short=12", "HEAD") + ("-dirty" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"

@@ -1,236 +1,250 @@
-"""From yaml to checked values: every complaint about the configuration is raised here, before training."""
+"""The settings of one run, checked: type, bounds and choices of every key stand here once, in one line.
 
-import math
-from contextlib import nullcontext
-from pathlib import Path
+`conf/config.yaml` explains each key. What several keys must agree on is at the end of a class.
+"""
 
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-from omegaconf import DictConfig, OmegaConf
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
 
+from pydantic import AfterValidator, BeforeValidator, model_validator
+
+from sbnn.checked import (
+    Any_,
+    Count,
+    Droprate,
+    Flag,
+    FolderPath,
+    OneOf,
+    Pattern,
+    Portion,
+    Positive,
+    Rising,
+    Settings,
+    Several,
+    Share,
+    StateDictPath,
+    Within,
+    checked,
+    complaint,
+    plainly,
+    text,
+    whole_sentence,
+)
+from sbnn.compression.pruning import Pruning
+from sbnn.data.image_formats import COLLECTIONS
 from sbnn.data.simulated import FUNCTIONS
 from sbnn.data.uci import DATASETS
-from sbnn.errors import ConfigError
+from sbnn.model.methods import RIVALS
+from sbnn.model.settings import InitSettings, LikelihoodSettings, ModelSettings, PriorSettings
+from sbnn.training.settings import Training
 
-PACKAGE = Path(__file__).parents[1]
-# In a wheel the configuration travels inside the package; in a checkout it is the top-level folder.
-CONF = PACKAGE / "conf" if (PACKAGE / "conf").is_dir() else PACKAGE.parent / "conf"
-
-# What each key may hold. A key whose default is a list takes a list of such values.
-CHOICES = {
-    "dtype": ("float32", "float64"),
-    "trainer.optimizer": ("adam", "sgd"),
-    "trainer.schedule": ("constant", "cosine", "one_cycle"),
-    "trainer.penalty": ("uniform", "blundell"),
-    "trainer.compile": ("auto", "always", "never"),
-    "trainer.autocast": ("auto", "always", "never"),
-    "data.function": tuple(FUNCTIONS),
-    "data.datasets": tuple(DATASETS),
-    "data.evaluate_on": ("test", "validation"),
-    "data.protocol": ("validation", "paper"),
-    "vary.network": ("lenet_300_100", "lenet_5"),
-    "vary.augmentation": ("none", "crop", "crop_and_flip"),
-    "vary.function": tuple(FUNCTIONS),
-    "vary.target": ("standardised", "raw"),
-    "pruning.scope": ("global", "layer"),
-    "selection.rule": ("minimum", "one_se"),
-    "recipe": ("all", "tuned", "paper", "set_1", "set_2"),
-    "rivals": ("NN", "NN_Dr", "BbB"),
-}
-FLAGS = ("progress", "resume", "force", "keep_checkpoints", "likelihood.learned", "trainer.proximal", "pruning.biases")
-WHOLE_NUMBERS = {
-    "seed": "[0, inf)",
-    "threads": "[1, inf)",
-    "chunk": "[1, inf)",
-    "network.hidden": "[1, inf)",
-    "trainer.epochs": "[1, inf)",
-    "trainer.steps": "[1, inf)",
-    "trainer.batch": "[1, inf)",
-    "trainer.samples": "[1, inf)",
-    "data.observations": "[2, inf)",
-    "data.replicates": "[1, inf)",
-    "data.features": "[1, inf)",
-    "data.splits": "[1, inf)",
-    "data.train_images": "[1, inf)",
-    "data.test_images": "[1, inf)",
-    "vary.width": "[1, inf)",
-    "predictive.samples": "[1, inf)",
-    "predictive.statistics": "[2, inf)",
-    "vary.features": "[1, inf)",
-    "selection.folds": "[2, inf)",
-}
-NUMBERS = {
-    "checkpoint_seconds": "(0, inf)",
-    "minutes": "(0, inf)",
-    "prior.pi": "(0, 1)",
-    "prior.log_tau1": "(-50, 50)",
-    "prior.log_tau0": "(-50, 50)",
-    "prior.log_decay": "(-50, 50)",
-    "init.mean_scale": "(0, inf)",
-    "init.sigma": "(0, inf)",
-    "likelihood.log_variance": "(-50, 50)",
-    "trainer.lr": "(0, inf)",
-    "trainer.momentum": "[0, 1)",
-    "trainer.temperature": "(0, inf)",
-    "trainer.warmup": "[0, 1]",
-    "trainer.anneal_from": "(-50, 50)",
-    "trainer.anneal_share": "[0, 1]",
-    "data.train_share": "(0, 1)",
-    "data.validation_share": "(0, 1)",
-    "data.shift": "[0, 255]",
-    "data.scale": "(0, inf)",
-    "data.alpha": "(0, inf)",
-    "data.active_share": "[0, 1]",
-    "vary.alpha": "[0, inf)",
-    "vary.active_share": "[0, 1]",
-    "selection.keep_share": "(0, 1]",
-    "selection.thresholds": "(0, 1]",
-    "dropout.rates": "[0, 1)",
-    "dropout.validation_share": "(0, 1)",
-    "droprates": "[0, 1)",
-    "finetune": "[0, 1)",
-    "network.width": "(0, 4]",
-}
-LISTS = (
-    "network.hidden", "vary.alpha", "vary.features", "vary.active_share", "vary.function", "vary.target",
-    "vary.width", "vary.augmentation", "selection.thresholds", "dropout.rates", "droprates", "data.datasets",
-    "data.shift", "data.scale", "rivals", "network.leave_out", "vary.network", "finetune",
-)  # fmt: skip
-RISING = ("selection.thresholds", "droprates", "vary.width", "finetune")
-OPTIONAL = ("threads", "minutes", "init.sigma", "trainer.steps", "trainer.anneal_from", "prior.log_decay",
-            "data.splits", "data.train_images", "data.test_images")  # fmt: skip
-MAY_BE_EMPTY = ("rivals", "network.leave_out", "finetune")
-TABLES = ("data", "network", "prior", "init", "likelihood", "trainer", "vary", "selection", "dropout", "recipes",
-          "by_network", "predictive", "pruning")  # fmt: skip
-RUNS_ON = {
-    "simulated": "simulated", "uci": "uci", "mnist": "mnist", "cifar": "cifar10", "lenet": "mnist", "vgg": "cifar10",
-}  # fmt: skip
-ONLY_IN = {
-    "pretrained": ("lenet", "vgg"),
-    "by_network": ("lenet",),
-    "finetune": ("mnist", "cifar", "lenet", "vgg"),
-}
-ABSENT = object()
+RECIPES = ("tuned", "paper", "set_1", "set_2")  # of the method itself; the last three are the paper's
+AUGMENTATIONS = ("none", "crop", "crop_and_flip")
+NETWORKS = ("lenet_300_100", "lenet_5")
+Changes = dict[str, dict]  # by name: a part of the settings below, with other values
 
 
-def by_budget(table: DictConfig, *, _root_: DictConfig) -> object:
-    """`${by_budget:{smoke:2,laptop:60,paper:300}}`: the sizes of a number, side by side in the yaml.
-
-    `overnight` is named only where it differs from `laptop`.
-    """
-    value = table[_root_.budget if _root_.budget in table else "laptop"]
-    return OmegaConf.create(value) if isinstance(value, list) else value
+def _device(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"auto|cpu|cuda(:\d+)?", value):
+        raise complaint("is unknown; choose one of auto, cuda, cpu")
+    return value
 
 
-def results_folder(name: str | None, evaluated_on: str) -> str:
-    """A run on validation data must not take the place of one on test data; without an experiment, that of them all."""
-    if name is None:
-        return "."
-    return name if evaluated_on == "test" else f"{name}_{evaluated_on}"
+def _from_zero(values: tuple[float, ...]) -> tuple[float, ...]:
+    if values[0] != 0:
+        raise complaint("must begin with 0, the full network that others compare to")
+    return values
 
 
-OmegaConf.register_new_resolver("by_budget", by_budget, replace=True)
-OmegaConf.register_new_resolver("results_folder", results_folder, replace=True)
+class SimulatedSettings(Settings):
+    observations: Annotated[int, Within("[2, inf)")]
+    train_share: Portion
+    replicates: Count
+    features: Count
+    alpha: Positive
+    function: Annotated[str, OneOf(*FUNCTIONS)]
+    active_share: Share
+
+    evaluate_on: ClassVar[str] = "test"
+
+    @property
+    def train_rows(self) -> int:
+        """How many of a dataset's rows train; at least one is left to test on."""
+        return min(round(self.observations * self.train_share), self.observations - 1)
 
 
-def experiments() -> list[str]:
-    return sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
+class Enlargement(Settings):
+    """Times the steps and the batch of a larger dataset."""
+
+    steps: Count = 1
+    batch: Count = 1
 
 
-def composed(*overrides: str) -> DictConfig:
-    """A configuration as `sbnn-run` has it: within one of its runs, where Hydra knows the folder already, or not."""
-    known = GlobalHydra.instance().is_initialized()
-    with nullcontext() if known else initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", list(overrides))
+DatasetName = Annotated[str, OneOf(*DATASETS)]
 
 
-def check(cfg: DictConfig) -> None:
-    """Resolve the configuration in place; raise one sentence naming the first key that cannot be used."""
-    OmegaConf.resolve(cfg)
-    if cfg.name is None:
-        raise ConfigError(f"No experiment was chosen; add experiment=NAME with one of {', '.join(experiments())}.")
-    if not isinstance(cfg.results_dir, str):
-        raise ConfigError(f"results_dir={cfg.results_dir} must be the path of a folder.")
-    for key in TABLES:
-        table(cfg, key)
-    if data_kind(cfg.data) != RUNS_ON.get(cfg.name.split("_")[0], data_kind(cfg.data)):
-        raise ConfigError(f"experiment={cfg.name} does not run on the data chosen; leave data= out.")
-    for key, allowed in CHOICES.items():
-        for value in values(cfg, key):
-            if value not in allowed:
-                raise ConfigError(f"{key}={value} is unknown; choose one of {', '.join(allowed)}.")
-    for key in FLAGS:
-        for value in values(cfg, key):
-            if not isinstance(value, bool):
-                raise ConfigError(f"{key}={value} must be true or false.")
-    for pattern in values(cfg, "network.leave_out"):
-        if not isinstance(pattern, str):
-            raise ConfigError(f"network.leave_out={pattern} must be a pattern of parameter names.")
-    for key, interval in WHOLE_NUMBERS.items():
-        check_numbers(cfg, key, interval, int)
-    for key, interval in NUMBERS.items():
-        check_numbers(cfg, key, interval)
-    for key in RISING:
-        if any(b <= a for a, b in zip(values(cfg, key), values(cfg, key)[1:], strict=False)):
-            raise ConfigError(f"{key}={list(values(cfg, key))} must rise from value to value.")
-    if cfg.droprates[0] != 0:
-        raise ConfigError(
-            f"droprates={list(cfg.droprates)} must begin with 0, the full network that others compare to."
-        )
-    for key, kinds in ONLY_IN.items():
-        if cfg[key] and cfg.name.split("_")[0] not in kinds:
-            raise ConfigError(f"{key}={cfg[key]} means nothing in experiment={cfg.name}; leave it out.")
-    if missing := [droprate for droprate in cfg.finetune if droprate not in cfg.droprates]:
-        raise ConfigError(f"finetune={list(cfg.finetune)} names {missing[0]}, which is not one of the droprates.")
-    if not isinstance(cfg.pretrained, str | None):
-        raise ConfigError(f"pretrained={cfg.pretrained} must be the path of a state dict.")
-    slab, spike, start = cfg.prior.log_tau1, cfg.prior.log_tau0, cfg.trainer.anneal_from
-    if spike >= slab:
-        raise ConfigError(f"prior.log_tau0={spike} (spike) must be below prior.log_tau1={slab} (slab).")
-    if start is not None and not spike <= start < slab:
-        raise ConfigError(
-            f"trainer.anneal_from={start} must lie between prior.log_tau0={spike} and prior.log_tau1={slab}."
-        )
+class UciSettings(Settings):
+    dir: FolderPath | None
+    datasets: Several[DatasetName]
+    splits: Count | None
+    evaluate_on: Annotated[str, OneOf("test", "validation")]
+    hidden: dict[DatasetName, Several[Count]]
+    enlarge: dict[DatasetName, Enlargement]
 
 
-def data_kind(data: DictConfig) -> str:
-    """What a data group holds, told by a key that only it has."""
-    if "observations" in data:
-        return "simulated"
-    return "uci" if "datasets" in data else str(data.get("collection"))
+class ImageSettings(Settings):
+    dir: FolderPath | None
+    evaluate_on: Annotated[str, OneOf("test", "validation")]
+    validation_share: Portion
+    protocol: Annotated[str, OneOf("validation", "paper")]
+    train_images: Count | None
+    test_images: Count | None
+    collection: Annotated[str, OneOf(*COLLECTIONS)]
+    shift: Several[Annotated[float, Within("[0, 255]")]]
+    scale: Several[Positive]
+
+    @model_validator(mode="after")
+    def _one_number_for_each_channel(self) -> Self:
+        channels = COLLECTIONS[self.collection].shape[0]
+        for key in ("shift", "scale"):
+            if len(getattr(self, key)) != channels:
+                values = plainly(getattr(self, key))
+                raise whole_sentence(f"data.{key}={values} must hold {channels}: one number for each channel")
+        return self
 
 
-def check_numbers(cfg: DictConfig, key: str, interval: str, kind: type = float) -> None:
-    """Every value of a key is a number (a whole one, if kind is int) in an interval such as `[0, 1)`."""
-    low, high = (float(end) for end in interval[1:-1].split(","))
-    accepted, article = ((int,), "a whole number") if kind is int else ((int, float), "a number")
-    for value in values(cfg, key):
-        fits = isinstance(value, accepted) and not isinstance(value, bool) and math.isfinite(value)
-        if fits:
-            above = value >= low if interval[0] == "[" else value > low
-            fits = above and (value <= high if interval[-1] == "]" else value < high)
-        if not fits:
-            raise ConfigError(f"{key}={value} must be {article} in {interval}.")
+class NetworkSettings(Settings):
+    hidden: Several[Count]
+    leave_out: Any_[Pattern]
+    width: Annotated[float, Within("(0, 4]")]
 
 
-def table(cfg: DictConfig, key: str) -> DictConfig:
-    """A key that holds further keys."""
-    found = OmegaConf.select(cfg, key)
-    if not OmegaConf.is_dict(found):
-        raise ConfigError(f"{key}={found} must be a table of settings by name.")
+class VarySettings(Settings):
+    alpha: Several[Annotated[float, Within("[0, inf)")]]
+    features: Several[Count]
+    active_share: Several[Share]
+    function: Several[Annotated[str, OneOf(*FUNCTIONS)]]
+    target: Several[Annotated[str, OneOf("standardised", "raw")]]
+    width: Annotated[Several[Count], Rising]
+    network: Several[Annotated[str, OneOf(*NETWORKS)]]
+    augmentation: Several[Annotated[str, OneOf(*AUGMENTATIONS)]]
+
+
+class SelectionSettings(Settings):
+    keep_share: Annotated[float, Within("(0, 1]")]
+    folds: Annotated[int, Within("[2, inf)")]
+    thresholds: Annotated[Several[Annotated[float, Within("(0, 1]")]], Rising]
+    rule: Annotated[str, OneOf("minimum", "one_se")]
+    refit: dict[str, object]  # changes to the trainer
+
+
+class DropoutSettings(Settings):
+    rates: Several[Annotated[float, Within("[0, 1)")]]
+    validation_share: Portion
+
+
+class PredictiveSettings(Settings):
+    samples: Count
+    statistics: Annotated[int, Within("[2, inf)")]
+
+
+class RunSettings(Settings):
+    """Every key of a run; a subclass says which data it runs on."""
+
+    name: Annotated[str, text("the name of an experiment")]
+    minutes: Positive | None
+    seed: Annotated[int, Within("[0, inf)")]
+    device: Annotated[str, BeforeValidator(_device)]
+    dtype: Annotated[str, OneOf("float32", "float64")]
+    threads: Count | None
+    chunk: Count
+    progress: Flag
+    results_dir: FolderPath
+    checkpoint_seconds: Positive
+    resume: Flag
+    keep_checkpoints: Flag
+    force: Flag
+    init: InitSettings
+    likelihood: LikelihoodSettings
+    trainer: Training
+    vary: VarySettings
+    selection: SelectionSettings
+    dropout: DropoutSettings
+    recipe: Annotated[str, OneOf("all", *RECIPES)]
+    recipes: Changes
+    by_network: Changes
+    rivals: Any_[Annotated[str, OneOf(*(rival.name for rival in RIVALS))]]
+    pretrained: StateDictPath | None
+    predictive: PredictiveSettings
+    droprates: Annotated[Several[Droprate], Rising, AfterValidator(_from_zero)]
+    finetune: Annotated[Any_[Droprate], Rising]
+    pruning: Pruning
+    data: Settings
+    network: NetworkSettings
+    prior: PriorSettings
+    budget: Annotated[str, text("the name of a budget")]
+
+    @model_validator(mode="after")
+    def _keys_agree(self) -> Self:
+        slab, spike, start = self.prior.log_tau1, self.prior.log_tau0, self.trainer.anneal_from
+        if start is not None and not spike <= start < slab:
+            between = f"prior.log_tau0={spike:g} and prior.log_tau1={slab:g}"
+            raise whole_sentence(f"trainer.anneal_from={start:g} must lie between {between}")
+        if missing := [droprate for droprate in self.finetune if droprate not in self.droprates]:
+            names = plainly(self.finetune)
+            raise whole_sentence(f"finetune={names} names {missing[0]}, which is not one of the droprates")
+        return self
+
+    @property
+    def model(self) -> ModelSettings:
+        """What a fit is built from."""
+        leave_out = self.network.leave_out
+        return ModelSettings(prior=self.prior, init=self.init, likelihood=self.likelihood, leave_out=leave_out)
+
+    def plain(self) -> dict:
+        """As yaml holds it: tables and lists."""
+        return _listed(self.model_dump())
+
+    def changed(self, changes: Mapping[str, object]) -> Self:
+        """With other values for some keys; a table's other keys stay as they are."""
+        return checked(type(self), _merged(self.plain(), changes))
+
+
+def _listed(value: Any) -> Any:
+    """The same with lists for tuples."""
+    if isinstance(value, Mapping):
+        return {key: _listed(below) for key, below in value.items()}
+    return [_listed(below) for below in value] if isinstance(value, tuple | list) else value
+
+
+def _merged(values: Mapping, changes: Mapping) -> dict:
+    """Two nested tables as one; where both have a value that is no table, the second one's counts."""
+    found = dict(values)
+    for key, value in changes.items():
+        nested = isinstance(value, Mapping) and isinstance(found.get(key), Mapping)
+        found[key] = _merged(found[key], value) if nested else value
     return found
 
 
-def values(cfg: DictConfig, key: str) -> list:
-    """The value of a key as a list, whether it holds one or many; empty where it may be and is left out.
+class SimulatedRun(RunSettings):
+    data: SimulatedSettings
 
-    A key that is not there at all belongs to another kind of data.
-    """
-    value = OmegaConf.select(cfg, key, default=ABSENT)
-    if value is ABSENT:
-        return []
-    if key in LISTS:
-        if not OmegaConf.is_list(value) or (len(value) == 0 and key not in MAY_BE_EMPTY):
-            raise ConfigError(f"{key}={value} must be a list{'' if key in MAY_BE_EMPTY else ' of at least one value'}.")
-        return list(value)
-    return [] if value is None and key in OPTIONAL else [value]
+
+class UciRun(RunSettings):
+    data: UciSettings
+
+
+class ImageRun(RunSettings):
+    data: ImageSettings
+
+
+def kind_of(values: Mapping) -> type[RunSettings]:
+    """By the keys under `data`, of which one may be missing or foreign."""
+    given = values.get("data")
+    keys = set(given) if isinstance(given, Mapping) else set()
+    return max((SimulatedRun, UciRun, ImageRun), key=lambda kind: len(keys & _data_keys(kind)))
+
+
+def _data_keys(kind: type[RunSettings]) -> set[str]:
+    return set(kind.model_fields["data"].annotation.model_fields)

@@ -6,8 +6,48 @@ import time
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from sbnn.errors import CheckpointError
+from sbnn.model.fit import Fit
+from sbnn.streams import Streams
+from sbnn.training.optimizers import Optimizer
+from sbnn.training.schedule import Plan
+
+
+class TrainingState:
+    """All that a fit needs in order to go on where it was: it is saved and restored as one."""
+
+    def __init__(self, fit: Fit, optimizer: Optimizer, plan: Plan, streams: Streams):
+        self.movable, self.buffers = optimizer.parameters, fit.buffers
+        self.optimizer, self.plan, self.streams = optimizer, plan, streams
+        self.step = 0  # made so far
+        self.order: Tensor | None = None  # (R, n): in which this epoch takes the rows
+
+    def next_rows(self) -> Tensor:
+        """Positions (R, B) of the next minibatch; every epoch shuffles the rows."""
+        batch, position = self.plan.training.batch, self.step % self.plan.batches
+        if position == 0 or self.order is None:
+            self.order = self.streams.permutations(self.plan.n)
+        return self.order[:, position * batch :][:, :batch]
+
+    def saved(self) -> dict:
+        """As plain tensors; a fit that is over keeps only what it found."""
+        found = {"step": self.step, "movable": self.movable, "buffers": self.buffers}
+        if self.step == self.plan.steps:
+            return found
+        states = [list(state) for state in self.optimizer.states]
+        return found | {"order": self.order, "optimizer": states, "streams": self.streams.state()}
+
+    def restore(self, saved: dict) -> None:
+        self.step, self.order = saved["step"], saved.get("order")
+        for tensor, value in zip(self.movable, saved["movable"], strict=True):
+            tensor.data.copy_(value)
+        for name, value in saved["buffers"].items():
+            self.buffers[name].copy_(value)
+        if self.step < self.plan.steps:
+            self.optimizer.load_states(saved["optimizer"])
+            self.streams.load_state(saved["streams"])
 
 
 class Checkpoint:
@@ -22,7 +62,7 @@ class Checkpoint:
         """Spent on the fit, before it was resumed too; not a number if a state does not say how long it took."""
         return time.monotonic() - self._began
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         return self.path is not None and self.leads and time.monotonic() - self._saved >= self.every
 
     def save(self, state: dict) -> None:
@@ -46,7 +86,7 @@ class Checkpoint:
             ) from error
         if state.pop("fingerprint", None) != self.fingerprint:
             raise CheckpointError(
-                f"The checkpoint {self.path} comes from another configuration; run with resume=false to start anew."
+                f"The checkpoint {self.path} comes from another configuration; run with resume=false to start again."
             )
         self._began -= state.pop("seconds", math.nan)
         return state

@@ -1,13 +1,12 @@
 """A training step's elementwise work, compiled: drawing the weights is one pass over memory, the update another.
 
 Run one by one, the dozen operations of an update cost several times the network's own forward and backward pass on a
-CPU. The formulas are the ones of `prior`, `posterior` and `optim`, traced; nothing is written twice.
+CPU. The formulas are those of the priors, the posterior and the optimiser, traced; nothing is written twice.
 """
 
 import functools
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
@@ -15,36 +14,25 @@ from torch import Tensor
 
 from sbnn.errors import ConfigError
 from sbnn.model.elementwise import softplus
-from sbnn.model.flat import Layout
-from sbnn.model.posteriors.mean_field import MeanField, gradient, shrinkage
-from sbnn.model.priors.spike_slab import Mixture, SpikeSlabPrior
+from sbnn.model.fit import Fit
+from sbnn.model.posteriors.mean_field import gradient, shrinkage
+from sbnn.model.priors.base import Number, Prior
 from sbnn.streams import Streams
+from sbnn.training.distributed import World
 from sbnn.training.noise import noise
-from sbnn.training.optimizers import SGD
+from sbnn.training.optimizers import SGD, Optimizer
 from sbnn.training.schedule import Plan
+from sbnn.training.step import Sight, Step
 
 # Weights times steps from which the first compilation, ten seconds, is repaid: eager steps lose some 25 ns a weight.
 WORTH_COMPILING = 5e8
 SMALL = 2**16  # weights whose update takes less time than calling for it
-OPTIONS = {
+OPTIONS: dict[str, str | int | bool | Callable] = {
     "cpp.enable_floating_point_contract_flag": "fast",  # multiply and add in one instruction
     # Name an intermediate result after so many operations. At the default of 30, whatever uses one twice is traced
     # twice, all the way down, and compiling takes minutes instead of seconds.
     "realize_opcount_threshold": 10,
 }
-
-
-@dataclass
-class Numbers(Mixture):
-    """A prior at one step, as numbers on the device, with its own type's way to the gradient."""
-
-    slab: Tensor
-    spike: Tensor
-    offset: Tensor
-    kind: type[SpikeSlabPrior]
-
-    def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
-        return self.kind.gradient(self, mean, sigma, eps)
 
 
 def draw(mean: Tensor, rho: Tensor, key: Tensor, out: Tensor) -> None:
@@ -53,22 +41,22 @@ def draw(mean: Tensor, rho: Tensor, key: Tensor, out: Tensor) -> None:
 
 
 def update(
-    kind: type[SpikeSlabPrior],
+    kind: type[Prior],
     proximal: bool,
-    mean: Tensor,
-    rho: Tensor,
+    theta: tuple[Tensor, Tensor],
     states: tuple[tuple[Tensor], tuple[Tensor]],
     weights: Tensor,
     grad_weights: Tensor,
     numbers: Tensor,
 ) -> None:
     """Algorithm 1's step on some of the weights, in place. The noise is not kept: it is (w - m) / sigma."""
-    slab, spike, offset, penalty_weight, shrink_rate, lr, momentum = numbers.unbind()
-    prior = Numbers(slab, spike, offset, kind)
+    mean, rho = theta
+    *own, penalty_weight, shrink_rate, lr, momentum = numbers.unbind()
+    prior = kind.of_numbers(*own)
     eps = (weights - mean) / softplus(rho)
     pulled = gradient(mean, rho, grad_weights, eps, prior, penalty_weight, proximal)
     divisor = shrinkage(mean, rho, prior, shrink_rate) if proximal else None
-    for parameter, one, state in zip((mean, rho), pulled, states, strict=True):
+    for parameter, one, state in zip(theta, pulled, states, strict=True):
         SGD.apply(parameter, one, state, (lr, momentum))
     if divisor is not None:
         mean.div_(divisor)
@@ -76,7 +64,7 @@ def update(
 
 @functools.cache
 def compiled(function: Callable) -> Callable:
-    """Compiled anew for each kind of prior, step and layout; torch would give up after eight of them."""
+    """Compiled again for each kind of prior, step and layout; torch would give up after eight of them."""
     torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
     torch._dynamo.config.specialize_float = True  # or every coefficient of a polynomial becomes an argument
     return torch.compile(function, fullgraph=True, dynamic=True, options=OPTIONS)
@@ -88,68 +76,82 @@ def neighbours(sizes: list[int]) -> list[slice]:
     return [slice(*ends) for ends in pairwise([*starts, len(sizes)])]
 
 
-class Fused:
+class CompiledStep(Step):
     """Draws and updates a posterior through the compiled passes, one parameter of the network after another.
 
-    Gradients come parameter by parameter from autograd and are used as they come: no flat copy is made of them, but for
-    neighbouring small ones.
+    Gradients come parameter by parameter from autograd and are used as they come: no flat copy is made of them, except
+    of neighbouring small ones.
     """
 
-    def __init__(self, layout: Layout, posterior: MeanField, optimizer: SGD, plan: Plan, streams: Streams):
-        self.posterior, self.plan, self.kind = posterior, plan, type(plan.final_prior)
-        self.optimizer, self.streams = optimizer, streams
-        self.weights = torch.empty_like(posterior.mean)
-        mean, rho = posterior.theta
+    is_compiled = True
+
+    def __init__(self, fit: Fit, optimizer: Optimizer, plan: Plan, streams: Streams, world: World):
+        super().__init__(fit, optimizer, plan, streams, world)
+        self.kind = type(plan.final_prior)
+        self.weights = torch.empty_like(fit.posterior.mean)
+        mean, rho = fit.posterior.theta
         velocities = [state[0] for state in optimizer.states[:2]]
-        self.groups = neighbours(layout.sizes)
-        self.sizes = [sum(layout.sizes[group]) for group in self.groups]
+        self.groups = neighbours(fit.layout.sizes)
+        self.sizes = [sum(fit.layout.sizes[group]) for group in self.groups]
         self.parts = list(zip(*(t.split(self.sizes, dim=1) for t in (mean, rho, *velocities)), strict=True))
-        self.count = len(layout.sizes)
-        self.epoch = None
+        self.epoch: int | None = None
+
+    def __call__(self, number: int, x: Tensor, y: Tensor) -> Sight:
+        grads, sight = self.gradients(self.sample(number), x, y)
+        self.update(sight.weights, grads, number)
+        return sight
 
     @torch.no_grad()
-    def sample(self, step: int) -> Tensor:
+    def sample(self, number: int) -> Tensor:
         """Weights (R, M), good until the next step's are drawn into the same memory."""
-        compiled(draw)(*self.posterior.theta, self._of(step)[1], self.weights)
+        mean, rho = self.fit.posterior.theta
+        compiled(draw)(mean, rho, self._tables_at(number)[1], self.weights)
         return self.weights
 
     @torch.no_grad()
-    def update(self, weights: Tensor, gradients: list[Tensor], step: int) -> None:
+    def update(self, weights: Tensor, grads: list[Tensor], number: int) -> None:
         """With the gradients of the network's parameters first, then of whatever else the optimiser moves."""
-        numbers, pieces = self._of(step)[0], weights.split(self.sizes, dim=1)
-        for group, (mean, rho, *velocities), own in zip(self.groups, self.parts, pieces, strict=True):
+        numbers, pieces = self._tables_at(number)[0], weights.split(self.sizes, dim=1)
+        for group, (mean, rho, *velocities), drawn in zip(self.groups, self.parts, pieces, strict=True):
             states = tuple((velocity,) for velocity in velocities)
-            flat = [one.reshape(len(one), -1) for one in gradients[group]]
-            one = flat[0] if len(flat) == 1 else torch.cat(flat, dim=1)
-            compiled(update)(self.kind, self.plan.training.proximal, mean, rho, states, own, one, numbers)
-        others = self.optimizer.parameters[2:], gradients[self.count :], self.optimizer.states[2:]
-        for parameter, one, state in zip(*others, strict=True):
-            self.optimizer.apply(parameter, one, state, numbers[-2:])
+            flat = [grad.reshape(len(grad), -1) for grad in grads[group]]
+            grad = flat[0] if len(flat) == 1 else torch.cat(flat, dim=1)
+            compiled(update)(self.kind, self.plan.training.proximal, (mean, rho), states, drawn, grad, numbers)
+        others = self.optimizer.parameters[2:], grads[len(self.fit.layout.sizes) :], self.optimizer.states[2:]
+        for parameter, grad, state in zip(*others, strict=True):
+            self.optimizer.apply(parameter, grad, state, tuple(numbers[-2:]))
 
-    def _of(self, step: int) -> tuple[Tensor, Tensor]:
+    def _tables_at(self, number: int) -> tuple[Tensor, Tensor]:
         """A step's numbers and key, from tables of its epoch that went to the device in one copy."""
-        epoch, position = divmod(step, self.plan.batches)
+        epoch, position = divmod(number, self.plan.batches)
         if epoch != self.epoch:
-            rows = []
-            for one in range(step - position, min(step - position + self.plan.batches, self.plan.steps)):
-                prior, rates = self.plan.prior(one), self.optimizer.numbers(self.plan.learning_rate(one), one)
-                pulls = self.plan.penalty_weight(one), self.plan.shrink_rate(one)
-                rows.append((prior.slab, prior.spike, prior.offset, *pulls, *rates))
-            self.epoch, self.numbers = epoch, self.posterior.mean.new_tensor(rows)
+            first = number - position
+            rows = [self._numbers(step) for step in range(first, min(first + self.plan.batches, self.plan.steps))]
+            self.epoch, self.numbers = epoch, self.weights.new_tensor(rows)
             self.keys = self.streams.keys(len(rows), epoch)
         return self.numbers[position], self.keys[position]
 
+    def _numbers(self, step: int) -> tuple[Number, ...]:
+        plan, prior = self.plan, self.plan.prior(step)
+        own = prior.numbers() if prior is not None else None
+        rates = self.optimizer.numbers(plan.learning_rate(step), step)
+        return (*(own or ()), plan.penalty_weight(step), plan.shrink_rate(step), *rates)
 
-def fused(choice: str, layout: Layout, posterior, optimizer, plan: Plan, streams: Streams) -> Fused | None:
-    """The compiled passes where `trainer.compile` and the fit ask for them and the machine can make them, else None."""
-    if choice == "never" or not isinstance(posterior, MeanField):
+
+def compiled_step(fit: Fit, optimizer: Optimizer, plan: Plan, streams: Streams, world: World) -> CompiledStep | None:
+    """The compiled step where `trainer.compile` and the fit ask for it and the machine can make it, else None."""
+    choice, posterior = plan.training.compile, fit.posterior
+    if choice == "never" or not posterior.is_random:
         return None
-    fits = isinstance(plan.final_prior, SpikeSlabPrior) and isinstance(optimizer, SGD) and plan.training.samples == 1
+    compilable = plan.final_prior is not None and plan.final_prior.numbers() is not None
+    fits = compilable and optimizer.takes_tensors and plan.training.samples == 1
     if choice == "auto" and (not fits or posterior.mean.numel() * plan.steps < WORTH_COMPILING):
         return None
     if not fits:
-        raise ConfigError("trainer.compile=always needs sBNN or BbB with trainer.optimizer=sgd and trainer.samples=1.")
-    ready = Fused(layout, posterior, optimizer, plan, streams)
+        raise ConfigError(
+            "trainer.compile=always needs a spike-and-slab prior, trainer.optimizer=sgd and trainer.samples=1."
+        )
+    ready = CompiledStep(fit, optimizer, plan, streams, world)
     try:
         ready.sample(0)
     except Exception as error:

@@ -1,12 +1,11 @@
 """Several processes, one fit: each takes a part of every minibatch, and their gradients are added up.
 
 Started by torchrun. All processes hold the same posterior and draw the same noise, so that nothing but gradients has to
-travel, as one flat tensor, once a step. That gives the numbers of a single process, to rounding, but for batch norm,
-which normalises by each process's own part of a batch, and dropout, whose masks are the same in every part.
+travel, as one flat tensor, once a step. That gives the numbers of a single process, to rounding, except with batch
+norm, which normalises by each process's own part of a batch, and dropout, whose masks are the same in every part.
 """
 
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -86,12 +85,6 @@ class World:
 def leads() -> bool:
     """The same before a world is joined: what torchrun says."""
     return not dist.is_torchelastic_launched() or os.environ.get("RANK", "0") == "0"
-
-
-def complain(error: SbnnError) -> None:
-    """Once, however many processes torchrun has started."""
-    if leads():
-        print(f"sbnn: {error}", file=sys.stderr)
 
 
 def several() -> bool:

@@ -1,13 +1,14 @@
 """Adam and SGD with momentum on a few flat tensors, in place.
 
-What a step needs beside gradients is a handful of `numbers`, known before training starts. `apply` is a function of
+What a step needs besides gradients is a handful of `numbers`, known before training starts. `apply` is a function of
 tensors and those numbers alone; SGD's takes them as tensors too, so that it can be compiled together with the gradient.
 """
 
 import torch
 from torch import Tensor
 
-from sbnn.model.priors.spike_slab import Number
+from sbnn.model.priors.base import Number
+from sbnn.training.settings import Training
 
 
 class Optimizer:
@@ -17,10 +18,18 @@ class Optimizer:
     """
 
     kept: int  # tensors in a parameter's state
+    takes_tensors = False  # whether the numbers may be tensors, as in a compiled pass
 
     def __init__(self, parameters: list[Tensor]):
         self.parameters = parameters
         self.states = [tuple(torch.zeros_like(p) for _ in range(self.kept)) for p in parameters]
+
+    def numbers(self, lr: float, step: int) -> tuple[float, ...]:
+        raise NotImplementedError
+
+    @staticmethod
+    def apply(parameter: Tensor, gradient: Tensor, state: tuple[Tensor, ...], numbers: tuple[Number, ...]) -> None:
+        raise NotImplementedError
 
     @torch.no_grad()
     def step(self, gradients: list[Tensor], lr: float, step: int) -> None:
@@ -42,15 +51,16 @@ class Adam(Optimizer):
         return lr / (1 - self.fast ** (step + 1)), (1 - self.slow ** (step + 1)) ** 0.5
 
     @staticmethod
-    def apply(parameter: Tensor, gradient: Tensor, state: tuple[Tensor, ...], numbers: tuple[float, ...]) -> None:
+    def apply(parameter: Tensor, gradient: Tensor, state: tuple[Tensor, ...], numbers: tuple[Number, ...]) -> None:
         (first, second), (size, unbias) = state, numbers
         first.lerp_(gradient, 1 - Adam.fast)
         second.mul_(Adam.slow).addcmul_(gradient, gradient, value=1 - Adam.slow)
-        parameter.addcdiv_(first, second.sqrt().div_(unbias).add_(1e-8), value=-size)
+        parameter.addcdiv_(first, second.sqrt().div_(unbias).add_(1e-8), value=-float(size))
 
 
 class SGD(Optimizer):
     kept = 1
+    takes_tensors = True
 
     def __init__(self, parameters: list[Tensor], momentum: float = 0.9):
         super().__init__(parameters)
@@ -67,3 +77,7 @@ class SGD(Optimizer):
             parameter.sub_(velocity * lr)
         else:
             parameter.sub_(velocity, alpha=lr)  # no copy of the velocity
+
+
+def optimizer_of(training: Training, parameters: list[Tensor]) -> Optimizer:
+    return Adam(parameters) if training.optimizer == "adam" else SGD(parameters, training.momentum)

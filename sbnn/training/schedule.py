@@ -4,42 +4,23 @@ All are known before training starts, so they are plain floats: reading them nev
 """
 
 import math
-from dataclasses import dataclass
 
 from sbnn.errors import ConfigError
-from sbnn.model.priors.spike_slab import SpikeSlabPrior
-
-
-@dataclass(frozen=True)
-class Training:
-    """How to train: the `trainer` node of the configuration, where each key is explained."""
-
-    epochs: int
-    batch: int
-    lr: float
-    steps: int | None = None
-    optimizer: str = "adam"
-    momentum: float = 0.9
-    schedule: str = "one_cycle"
-    samples: int = 1
-    penalty: str = "uniform"
-    proximal: bool = False
-    temperature: float = 1.0
-    warmup: float = 0.0
-    anneal_from: float | None = None
-    anneal_share: float = 0.6
-    compile: str = "auto"
-    autocast: str = "auto"
+from sbnn.model.priors.base import Prior, exp
+from sbnn.training.settings import Training
 
 
 class Plan:
     """What step k of a fit on n rows uses."""
 
-    def __init__(self, training: Training, prior, n: int):
+    def __init__(self, training: Training, prior: Prior | None, n: int):
         if training.batch > n:
             raise ConfigError(f"trainer.batch={training.batch} is larger than the {n} training rows of a replica.")
-        if training.proximal and (training.optimizer != "sgd" or type(prior) is not SpikeSlabPrior):
-            raise ConfigError("trainer.proximal=true is a step of sBNN's with trainer.optimizer=sgd, and of no other.")
+        if training.proximal and (training.optimizer != "sgd" or prior is None or not prior.is_shrinkage):
+            raise ConfigError(
+                "trainer.proximal=true needs trainer.optimizer=sgd and a prior whose penalty has a closed form, "
+                "the spike-and-slab prior of the paper."
+            )
         self.training, self.final_prior, self.n = training, prior, n
         self.batches = n // training.batch
         epochs = training.epochs if training.steps is None else max(1, round(training.steps / self.batches))
@@ -50,7 +31,7 @@ class Plan:
         return learning_rate(self.training.schedule, self.training.lr, step / self.steps)
 
     def penalty_weight(self, step: int) -> float:
-        """M r_i / n: what the penalty weighs beside the *mean* negative log-likelihood of batch i."""
+        """M r_i / n: what the penalty weighs against the *mean* negative log-likelihood of batch i."""
         weight = self.shares[step % self.batches] * self.batches / self.n
         return weight * self.training.temperature * warm_up(self.training.warmup, step / self.steps)
 
@@ -58,10 +39,12 @@ class Plan:
         """What a proximal step multiplies the prior's precision by; momentum repeats the data's gradient as often."""
         return self.learning_rate(step) * self.penalty_weight(step) / (1 - self.training.momentum)
 
-    def prior(self, step: int):
-        if self.training.anneal_from is None or not isinstance(self.final_prior, SpikeSlabPrior):
+    def prior(self, step: int) -> Prior | None:
+        """With its spike as wide as it is by then."""
+        start = self.training.anneal_from
+        if start is None or self.final_prior is None or self.final_prior.log_spike is None:
             return self.final_prior
-        start, end = self.training.anneal_from, self.final_prior.log_tau0
+        end = self.final_prior.log_spike
         way = warm_up(self.training.anneal_share, step / self.steps)
         return self.final_prior.with_spike(start + (end - start) * way)
 
@@ -69,9 +52,9 @@ class Plan:
         """Share of itself by which plain SGD moves a weight in the spike: it oscillates away above 2."""
         prior = self.prior(step)
         explicit = self.training.optimizer == "sgd" and not self.training.proximal
-        if not explicit or not isinstance(prior, SpikeSlabPrior):
+        if not explicit or prior is None or prior.log_spike is None:
             return 0.0
-        return self.learning_rate(step) * self.penalty_weight(step) * math.exp(-2 * prior.log_tau0)
+        return self.learning_rate(step) * self.penalty_weight(step) * float(exp(-2 * prior.log_spike))
 
 
 def learning_rate(kind: str, peak: float, progress: float) -> float:

@@ -1,56 +1,22 @@
-r"""Priors on a weight, as pure functions of its mean and standard deviation.
-
-Write `s = m^2 + sigma^2` for the second moment of the variational posterior N(m, sigma^2). Every prior gives
-
-* `penalty(mean, sigma)`: its term in the objective, up to a constant;
-* `gradient(mean, sigma, eps)`: that term's derivatives with respect to mean and sigma.
-
-All parameters are natural logs where the name says so; tensors of shape (R, 1) give each replica its own.
-"""
+r"""The paper's prior: a wide Gaussian for the weights that matter, a narrow one for the others."""
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import torch.nn.functional as F
 from torch import Tensor
 
 from sbnn.model.elementwise import sigmoid
-
-Number = float | Tensor
-
-
-def _exp(value: Number) -> Number:
-    """Of a float as a float: it costs nothing beside tensors, and neither rounds nor promotes them."""
-    return value.exp() if isinstance(value, Tensor) else math.exp(value)
-
-
-def _logit(value: Number) -> Number:
-    return value.logit() if isinstance(value, Tensor) else math.log(value / (1 - value))
-
-
-@dataclass(frozen=True)
-class GaussianPrior:
-    """N(0, tau^2) on every weight: the plain Bayesian network, `BNN` in Experiment 3."""
-
-    log_tau: Number = 0.0
-
-    def penalty(self, mean: Tensor, sigma: Tensor) -> Tensor:
-        return (mean.square() + sigma.square()) * (self.precision / 2) - sigma.log() + self.log_tau
-
-    @property
-    def precision(self) -> Number:
-        return _exp(-2 * self.log_tau)
-
-    def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
-        return mean * self.precision, sigma * self.precision - 1 / sigma
+from sbnn.model.priors.base import Number, Prior, exp, logit
 
 
 class Mixture:
     """Two zero-mean Gaussians by the precisions of `slab` and `spike`, and `offset`, the logit of p at s = 0."""
 
-    slab: Number
-    spike: Number
-    offset: Number
+    slab: Any
+    spike: Any
+    offset: Any
 
     def logit(self, s: Tensor) -> Tensor:
         """B - A of Eq. 10 at second moment s."""
@@ -66,11 +32,11 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class SpikeSlabPrior(Mixture):
+class SpikeSlabPrior(Mixture, Prior):
     r"""pi N(0, tau1^2) + (1 - pi) N(0, tau0^2): tau1 is the slab, tau0 the spike.
 
     The inclusion probability p is always at its optimum p*(m, sigma) (Eq. 10): by the envelope theorem the
-    gradient at fixed p = p* is the gradient of the penalty with p* put in, so computing p anew in every step
+    gradient at fixed p = p* is the gradient of the penalty with p* put in, so computing p again in every step
     is the paper's coordinate descent.
     """
 
@@ -78,21 +44,26 @@ class SpikeSlabPrior(Mixture):
     log_tau0: Number = -2.0
     pi: Number = 0.5
 
-    def with_spike(self, log_tau0: Number) -> "SpikeSlabPrior":
-        """The same prior with another spike: the annealed schedule moves it step by step."""
-        return replace(self, log_tau0=log_tau0)
+    is_shrinkage = True
 
     @property
     def slab(self) -> Number:
-        return _exp(-2 * self.log_tau1)
+        return exp(-2 * self.log_tau1)
 
     @property
     def spike(self) -> Number:
-        return _exp(-2 * self.log_tau0)
+        return exp(-2 * self.log_tau0)
 
     @property
     def offset(self) -> Number:
-        return self.log_tau0 - self.log_tau1 + _logit(self.pi)
+        return self.log_tau0 - self.log_tau1 + logit(self.pi)
+
+    @property
+    def log_spike(self) -> Number:
+        return self.log_tau0
+
+    def with_spike(self, log_tau0: Number) -> Self:
+        return replace(self, log_tau0=log_tau0)
 
     def joint_penalty(self, mean: Tensor, sigma: Tensor, p: Tensor) -> Tensor:
         """R(theta, p) as printed in Eq. 9. NaN once p rounds to 0 or 1: train and report with `penalty`."""
@@ -101,22 +72,32 @@ class SpikeSlabPrior(Mixture):
         excluded = s * self.spike / 2 + self.log_tau0 + ((1 - p) / (sigma * (1 - self.pi))).log()
         return p * included + (1 - p) * excluded
 
-    def penalty(self, mean: Tensor, sigma: Tensor) -> Tensor:
-        """R at p = p*, collapsed so that no p appears: -log of the mixture at s, less log sigma."""
-        s = mean.square() + sigma.square()
-        slab_term = s * self.slab / 2 + self.log_tau1 - (sigma * self.pi).log()
-        return slab_term - F.softplus(-self.logit(s))
+    def energy(self, s: Tensor) -> Tensor:
+        """-log of the mixture at s, so that `penalty` is R at p = p*, collapsed: no p appears in it."""
+        log_pi = self.pi.log() if isinstance(self.pi, Tensor) else math.log(self.pi)
+        return s * self.slab / 2 + self.log_tau1 - log_pi - F.softplus(-self.logit(s))
 
     def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
         """dR/dm = m lambda and dR/dsigma = sigma lambda - 1/sigma, in closed form; eps is not needed."""
         precision = self.precision(mean.square() + sigma.square())
         return mean * precision, sigma * precision - 1 / sigma
 
+    def numbers(self) -> tuple[Number, ...]:
+        return self.slab, self.spike, self.offset
 
-class ScaleMixturePrior(SpikeSlabPrior):
-    """The same mixture as Bayes by Backprop uses it: log q(W) - log pi(W) at the sampled weight."""
+    @classmethod
+    def of_numbers(cls, *numbers: Tensor) -> "Numbers":
+        return Numbers(cls, *numbers)
+
+
+@dataclass
+class Numbers(Mixture):
+    """A prior at one step, as numbers on the device, with its own kind's way to the gradient."""
+
+    kind: type[SpikeSlabPrior]
+    slab: Tensor
+    spike: Tensor
+    offset: Tensor
 
     def gradient(self, mean: Tensor, sigma: Tensor, eps: Tensor) -> tuple[Tensor, Tensor]:
-        weights = mean + sigma * eps
-        pull = weights * self.precision(weights.square())
-        return pull, pull * eps - 1 / sigma
+        return self.kind.gradient(self, mean, sigma, eps)  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Table:
-    frame: pd.DataFrame  # of text
+    frame: pd.DataFrame  # of numbers, text and sbnn.report.cells
     caption: str = ""
     path: str | None = None  # of the CSV, relative to the page
 

@@ -7,6 +7,7 @@ from functools import partial, singledispatch
 from html import escape
 from pathlib import Path
 
+from sbnn.report.cells import kind_of, shown
 from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
 
 HERE = Path(__file__).parent
@@ -80,7 +81,9 @@ def _(block: Command, results: Path) -> str:
 @rendered.register
 def _(block: Table, results: Path) -> str:
     head = "".join(f"<th>{marked_up(column)}</th>" for column in block.frame.columns)
-    lines = "".join(f"<tr>{''.join(map(table_cell, line))}</tr>" for line in block.frame.to_numpy())
+    lines = "".join(
+        f"<tr>{''.join(map(table_cell, line))}</tr>" for line in block.frame.itertuples(index=False, name=None)
+    )
     table = f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
     caption = f"<p class=caption>{marked_up(block.caption)}</p>" if block.caption else ""
     if block.is_long:
@@ -88,12 +91,10 @@ def _(block: Table, results: Path) -> str:
     return caption + table
 
 
-def table_cell(text: str) -> str:
+def table_cell(cell: object) -> str:
     """Verdicts and marked differences get a class for their colour; the words and signs say the same without it."""
-    kind = {"reproduced": "yes", "partly": "partly", "not reproduced": "no", "not run": "open"}.get(text)
-    kind = kind or {"▼": "yes", "▲": "no"}.get(text[-1:])
-    kind = kind or ("number" if re.match(r"-?[\d.]+( ± [\d.]+)?( %)?$", text) else None)
-    return f"<td{f' class={kind}' if kind else ''}>{marked_up(text)}</td>"
+    kind = kind_of(cell)
+    return f"<td{f' class={kind}' if kind else ''}>{marked_up(shown(cell))}</td>"
 
 
 @rendered.register

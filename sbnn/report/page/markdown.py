@@ -2,13 +2,22 @@
 
 from functools import singledispatch
 
+import pandas as pd
+
+from sbnn.report.cells import shown
 from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
-from sbnn.runs.rows import as_markdown as table_as_markdown
 
 
 def as_markdown(blocks: list[Block]) -> str:
     parts = (rendered(block) for block in blocks)
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def as_table(frame: pd.DataFrame) -> str:
+    """A table of cells; a bar in a text would end its cell."""
+    cells = [[shown(cell).replace("|", "\\|") for cell in line] for line in frame.itertuples(index=False, name=None)]
+    lines = [list(frame.columns), ["---"] * len(frame.columns), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 @singledispatch
@@ -42,7 +51,7 @@ def _(block: Table) -> str:
     if block.is_long:
         return f"{block.caption} {source} ({len(block.frame)} lines)"
     head = f"{block.caption} {source}".strip()
-    body = table_as_markdown(block.frame)
+    body = as_table(block.frame)
     return f"{head}\n\n{body}" if head else body
 
 

@@ -1,0 +1,26 @@
+"""`sbnn-report`: draw tables, figures and claims again from rows.csv, of one experiment or of all that are there."""
+
+import hydra
+from omegaconf import DictConfig
+
+from sbnn.commands.arguments import check_arguments
+from sbnn.commands.run import one_sentence_errors, output_folder
+from sbnn.commands.sweep import table_at_the_end
+from sbnn.report.publish import republish, republish_all
+from sbnn.runs.composition import CONF, settings_of
+
+
+@hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
+def report(cfg: DictConfig) -> None:
+    with one_sentence_errors():
+        if cfg.name is None:
+            republish_all(output_folder())
+        else:
+            settings_of(cfg)
+            republish(output_folder())
+
+
+def main() -> None:
+    check_arguments()
+    with table_at_the_end():
+        report()

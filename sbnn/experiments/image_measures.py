@@ -1,0 +1,125 @@
+"""What is measured of a network trained on images, and how a measurement outlives a run that is cut off."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from sbnn.compression.batch_norm import restated
+from sbnn.compression.evaluation import Classified
+from sbnn.compression.pruning import prune_masks
+from sbnn.data.images import ImageData
+from sbnn.experiments.images import Job
+from sbnn.experiments.recipes import FINETUNE, OURS, changed
+from sbnn.model.fit import Fit
+from sbnn.model.methods import NN, SBNN
+from sbnn.runs.context import Context
+from sbnn.runs.identity import digest, effective
+from sbnn.runs.keys import MEASURING, TRAINING
+from sbnn.runs.rows import Rows, write_text
+from sbnn.runs.settings import ImageRun
+from sbnn.streams import Streams, seed_of
+from sbnn.training.fitting import Start
+from sbnn.training.schedule import Plan
+
+CDF_STEPS = 200
+ONE_REPLICATE = [{"replicate": 0}]
+
+
+def table_of(settings: ImageRun, jobs: Iterable[tuple[Job, ImageData, ImageData]], context: Context) -> pd.DataFrame:
+    """Train and measure one network after the other."""
+    rows = Rows(settings.name, settings.data.collection)
+    for job, train, test in jobs:
+        add_measured(rows, context, job, job.train(context, train), train, test)
+    return rows.table()
+
+
+def add_measured(rows: Rows, context: Context, job: Job, model: Fit, train: ImageData, test: ImageData) -> None:
+    """Measure, but only once: what this code measured before the run was cut off lies by the checkpoint."""
+    settings = job.settings
+    agreed = digest([effective(settings, (TRAINING, MEASURING)), settings.recipes.get(FINETUNE)])
+    kept = context.checkpoints and context.checkpoints / f"{job.label}-{agreed}-{context.code}.csv"
+    if kept is not None and kept.exists():
+        rows.frames.append(pd.read_csv(kept))
+        return
+    before = len(rows.frames)
+    Measurement(rows, context, job, model, train, test).add()
+    if kept is not None and context.world.leads:
+        write_text(kept, pd.concat(rows.frames[before:]).to_csv(index=False))
+
+
+class Measurement:
+    """A network as it is pruned ever more, under every score it has; by its own, also what each layer keeps.
+
+    Where batch norm keeps statistics they are taken again for each of these networks, on training images augmented as
+    they were; `stale_` are measurements without that. `finetuned_` are of a pruned network that was trained on.
+    """
+
+    def __init__(self, rows: Rows, context: Context, job: Job, model: Fit, train: ImageData, test: ImageData):
+        self.rows, self.context, self.job, self.model, self.train, self.test = rows, context, job, model, train, test
+        settings, plan = job.settings, Plan(job.settings.trainer, model.prior, train.size)
+        self.settings = settings
+        self.statistics = replace(train, rows=train.rows[:, : settings.predictive.statistics])
+        self.classified = Classified(model, test, settings.predictive.samples, [seed_of("test", job.seed)])
+        self.columns = {
+            "method": job.method.name,
+            "recipe": job.recipe if job.method is SBNN else OURS,
+            **job.of,
+            "epochs": 0 if model is job.start else plan.steps // plan.batches,
+            "images": train.size,
+            "measured": test.size,
+            "weights": model.layout.size,
+        }
+
+    def add(self) -> None:
+        full = self.classified.right(self.restated)
+        for score in self.job.method.scores:
+            masks = prune_masks(self.model, self.settings.droprates, score, self.settings.pruning)
+            for droprate, keep in zip(self.settings.droprates, masks, strict=True):
+                where, own = {"score": score, "droprate": droprate}, score == self.job.method.score
+                self.add_metrics("", self.classified.measure(keep, self.restated, own, full), where)
+                if own:
+                    self.add_more(keep, droprate, where)
+        if self.job.method is SBNN:
+            self.add_inclusion()
+
+    def add_more(self, keep: Tensor, droprate: float, where: dict[str, object]) -> None:
+        """What is measured under the method's own score alone."""
+        layout = self.model.layout
+        if layout.norms:
+            self.add_metrics("stale_", self.classified.measure(keep), where)
+        for layer, share in zip(layout.modules, layout.per_module(keep), strict=True):
+            also = {"layer": layer, "layer_weights": share.shape[-1]}
+            self.rows.add(ONE_REPLICATE, "kept", share.sum(-1), **also, **where, **self.columns)
+        if droprate in self.settings.finetune:
+            again = self.retrained(droprate, keep)
+            now = partial(self.restated, auxiliary=again.auxiliary)
+            self.add_metrics("finetuned_", Classified(again, self.test, 0, []).measure(keep, now), where)
+
+    def add_inclusion(self) -> None:
+        """The distribution of inclusion probabilities."""
+        inclusion, _ = self.model.inclusion()[0].sort()
+        for threshold in np.linspace(0, 1, CDF_STEPS + 1).round(4):
+            below = torch.searchsorted(inclusion, float(threshold), right=False) / len(inclusion)
+            self.rows.add(ONE_REPLICATE, "inclusion_below", below[None], threshold=threshold, **self.columns)
+
+    def add_metrics(self, prefix: str, found: dict[str, Tensor], where: dict[str, object]) -> None:
+        for metric, values in found.items():
+            self.rows.add(ONE_REPLICATE, prefix + metric, values, **where, **self.columns)
+
+    def restated(self, weights: Tensor, auxiliary: dict[str, Tensor] | None = None) -> dict[str, Tensor]:
+        """The statistics of batch norm for these weights, on the same images every time."""
+        streams = Streams([seed_of("statistics", self.job.seed)], self.context.device)
+        batches = (x for x, _ in self.statistics.batches(streams))
+        return restated(self.model.layout, weights, batches, auxiliary or self.model.auxiliary)
+
+    def retrained(self, droprate: float, keep: Tensor) -> Fit:
+        """What pruning has left, trained on as a deterministic network; its name says how it was pruned."""
+        job, pruned = self.job, (droprate, *self.settings.pruning.model_dump().values())
+        name, settings = "-".join([job.label, FINETUNE, *map(str, pruned)]), changed(self.settings, FINETUNE)
+        start = Start(NN, self.model.layout.network, settings.model, self.model, keep=keep)
+        return self.context.fit(start, self.train, settings, [job.seed], name)

@@ -1,0 +1,167 @@
+"""Experiment 8: LeNet-300-100 and LeNet-5 on MNIST, pruned."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from sbnn.model.methods import SBNN
+from sbnn.report import interactive
+from sbnn.report.cells import Percent, Published
+from sbnn.report.claims import LEFT_OUT, Finding, Judge, within
+from sbnn.report.compression import (
+    TITLES,
+    CompressionReport,
+    comparison,
+    errors,
+    layers,
+    network,
+    papers_curve,
+    trade_off,
+    with_epochs,
+)
+from sbnn.report.image_curves import UNIT, Curve, calibration, cell, curves, own_curves
+from sbnn.report.names import RECIPES, called
+from sbnn.report.style import line, look, panels, plain_ticks
+
+PRINTED = pd.read_csv(Path(__file__).with_name("paper") / "lenet5.csv")  # errors in per cent of the paper's two priors
+SETS, OURS = ("set_1", "set_2"), ("tuned",)
+
+
+def at_most(name: str, droprate: float, limit: float, stated: tuple[str, ...]) -> Judge:
+    """The error at a droprate: reproduced by one of the stated recipes, partly by another of the recipes only."""
+
+    def find(rows: pd.DataFrame) -> Finding:
+        curves = {recipe: network(rows, name, recipe) for recipe in (*SETS, *OURS)}
+        margins = {recipe: round(limit - c.error[droprate], 2) for recipe, c in curves.items() if c.has(droprate)}
+        if not margins:
+            return LEFT_OUT
+        text = "; ".join(
+            f"{with_epochs(recipe, curves[recipe])} {curves[recipe].error[droprate]:.2f} %" for recipe in margins
+        )
+        best = max((recipe for recipe in margins if recipe in stated), key=margins.get, default=None)
+        by_stated = best is not None and margins[best] >= 0
+        se = curves[best or next(iter(margins))].spread[droprate]
+        holds = [by_stated, by_stated or max(margins.values()) >= 0]
+        return Finding(text, se, holds, " points", margins.get(best))
+
+    return find
+
+
+def set_1(rows: pd.DataFrame) -> Finding:
+    curve = network(rows, "lenet_5", "set_1")
+    if not curve.has(0.0, 0.96, 0.98):
+        return LEFT_OUT
+    full, lost = curve.error[0.0], curve.error[0.98]
+    holds = [full <= 0.85, curve.rise(0.96) <= 0.15, lost > 1.5]
+    return Finding(errors(curve, 0.0, 0.96, 0.98), curve.se, holds, " points", 0.85 - full)
+
+
+def set_2(rows: pd.DataFrame) -> Finding:
+    curve = network(rows, "lenet_5", "set_2")
+    if not curve.has(0.0, 0.992, 0.997):
+        return LEFT_OUT
+    full, last = curve.error[0.0], curve.error[0.997]
+    holds = [full <= 1.18, curve.rise(0.992) <= 0.15, last <= 2.0]
+    return Finding(errors(curve, 0.0, 0.992, 0.997), curve.se, holds, " points", 1.18 - full)
+
+
+def sturdier(rows: pd.DataFrame) -> Finding:
+    one, two = (network(rows, "lenet_5", recipe) for recipe in SETS)
+    if not one.has(0.0, 0.98) or not two.has(0.0, 0.98):
+        return LEFT_OUT
+    se = math.hypot(one.spread[0.98], two.spread[0.98])  # at 98 %, where they are nearer each other
+    noise = within(two.error[0.98] - one.error[0.98], se)
+    text = f"set 1 {errors(one, 0.0, 0.98)}; set 2 {errors(two, 0.0, 0.98)}{noise}"
+    return Finding(text, se, [two.error[0.0] > one.error[0.0], two.error[0.98] < one.error[0.98]], " points")
+
+
+class LenetPruning(CompressionReport):
+    claims: ClassVar[dict[str, Judge]] = {
+        "8a": at_most("lenet_300_100", 0.95, 2.04, SETS),
+        "8b": at_most("lenet_5", 0.992, 1.16, ("set_2",)),
+        "8c": set_1,
+        "8d": set_2,
+        "8e": sturdier,
+    }
+
+    def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        found = {"comparison": comparison(rows), "layers": layers(rows), "calibration": calibration(rows)}
+        if "lenet_5" in set(rows.network):
+            found["lenet5_droprates"] = droprates(rows)
+        return found
+
+    def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
+        drawn = {"frontier": frontier(rows)}
+        if "lenet_5" in set(rows.network):
+            drawn["proportional_increase"] = proportional_increase(rows)
+        return drawn
+
+    def curve(self, rows: pd.DataFrame) -> dict:
+        return interactive.plot(curves(rows), ["network"], UNIT, lambda panel: TITLES[panel.network], papers_curves)
+
+
+def papers_curves(panel: pd.Series) -> Iterator[dict]:
+    """What the paper prints for the network of a panel in the interactive plot."""
+    if panel.network == "lenet_5":
+        for recipe in SETS:
+            yield interactive.printed(f"{called(SBNN.name, recipe)} (paper)", PRINTED.droprate, PRINTED[recipe])
+    else:
+        yield papers_curve(panel.network)
+
+
+def droprates(rows: pd.DataFrame) -> pd.DataFrame:
+    """The paper's second table: LeNet-5 under its two priors, ranked by inclusion, and under our recipe."""
+    own = own_curves(rows[(rows.network == "lenet_5") & (rows.method == SBNN.name)])
+    lines = []
+    for droprate, found in own.groupby("droprate"):
+        line = {"removed": Percent(droprate), "weights left": round(found.weights.iloc[0] * (1 - droprate))}
+        for recipe in (*SETS, *OURS):
+            name, theirs = called(SBNN.name, recipe), None
+            if recipe in SETS:
+                printed = PRINTED[PRINTED.droprate == droprate][recipe]
+                theirs = None if printed.empty else Published(f"{printed.iloc[0]:.2f}")
+                line[f"{name} (paper)"] = theirs
+            for _, row in found[found.recipe == recipe].iterrows():
+                line[f"{name} ({row.epochs} epochs)"] = cell(row, theirs)
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def frontier(rows: pd.DataFrame) -> Figure:
+    """Error against what is left, a panel for each network."""
+    names = [name for name in TITLES if name in set(rows.network)]
+    drawn, axes = panels(len(names), width=4.8, height=3.9)
+    for ax, name in zip(axes, names, strict=True):
+        trade_off(ax, rows[rows.network == name], name)
+    return drawn
+
+
+def proportional_increase(rows: pd.DataFrame) -> Figure:
+    """The paper's figure: error over the full network's, from 96 % pruned, theirs and ours."""
+    ours = rows[(rows.network == "lenet_5") & (rows.method == SBNN.name) & (rows.score == SBNN.score)]
+    places = sorted(d for d in ours.droprate.unique() if d >= 0.96)
+    drawn, (ax,) = panels(1, width=5.2, height=3.6)
+    for recipe in SETS:
+        colour, marker = look(SBNN.name, recipe)
+        printed = PRINTED[PRINTED.droprate.isin(places)]
+        at = [places.index(d) for d in printed.droprate]
+        ratio, label = printed[recipe] / PRINTED[recipe].iloc[0], f"{called(SBNN.name, recipe)} (paper)"
+        ax.plot(at, ratio, color=colour, marker=marker, ls=":", mfc="white", label=label)
+    for recipe in [recipe for recipe in RECIPES if recipe in set(ours.recipe)]:
+        curve = Curve(ours[ours.recipe == recipe])
+        lines = [(place, 1 + curve.relative_rise(d), curve.relative_error(d)) for place, d in enumerate(places)]
+        ratios = pd.DataFrame(lines, columns=["place", "mean", "se"])
+        line(ax, ratios, "place", look(SBNN.name, recipe), f"{called(SBNN.name, recipe)}, {curve.epochs} epochs")
+    ax.set_xticks(range(len(places)), [f"{100 * d:g}" for d in places])
+    ax.set(yscale="log", xlabel="weights pruned, %", ylabel="error / error of the full network (± s.e.)")
+    ax.set_title("LeNet-5")
+    plain_ticks(ax)
+    ax.legend(fontsize=7)
+    return drawn
+
+
+REPORT = LenetPruning()

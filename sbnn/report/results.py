@@ -1,0 +1,67 @@
+"""One experiment's results: its measurements, their circumstances and settings, and what the report makes of them."""
+
+import json
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+
+import pandas as pd
+
+from sbnn.report.base import Report
+from sbnn.report.claims import judge
+from sbnn.report.registry import report_of
+from sbnn.runs.composition import read_settings
+from sbnn.runs.rows import read_rows
+from sbnn.runs.settings import RunSettings
+
+
+class Results:
+    """A folder's results. Each of its files is read when it is first asked for, and only then; so is what follows."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    @classmethod
+    def of_run(cls, folder: Path, rows: str, facts: dict, settings: RunSettings) -> "Results":
+        """What a run has in memory; `rows` is the text of its rows.csv, which rounds as reading the file would."""
+        results = cls(folder)
+        results.rows, results.facts, results.settings = pd.read_csv(StringIO(rows)), facts, settings
+        return results
+
+    @cached_property
+    def rows(self) -> pd.DataFrame:
+        return read_rows(self.folder / "rows.csv")
+
+    @cached_property
+    def facts(self) -> dict:
+        """The circumstances in run.json."""
+        return json.loads((self.folder / "run.json").read_text())
+
+    @cached_property
+    def settings(self) -> RunSettings:
+        return read_settings(self.folder / "config.yaml")
+
+    @property
+    def report(self) -> Report:
+        return report_of(self.facts["experiment"])
+
+    @property
+    def on_test_data(self) -> bool:
+        """Settings are chosen on validation data, claims are judged on test data."""
+        return self.facts.get("measured_on", "test") == "test"
+
+    @cached_property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        return self.report.tables(self.rows)
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        return judge(self.facts["experiment"], self.report.claims, self.rows, self.facts["budget"])
+
+    @property
+    def headline(self) -> float:
+        return float(self.report.headline(self.rows))
+
+    @property
+    def errors_by_droprate(self) -> dict[str, float]:
+        return self.report.errors_by_droprate(self.rows)

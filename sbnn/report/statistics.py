@@ -1,0 +1,33 @@
+"""Means, standard errors and paired differences of tidy rows."""
+
+import math
+
+import pandas as pd
+from scipy import stats
+
+from sbnn.report.cells import Difference
+
+
+def mean_and_error(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Mean, standard error and number of replicates of `value`, per group."""
+    groups = rows.groupby(by, sort=True, dropna=False)["value"]
+    return groups.agg(mean="mean", se="sem", replicates="size").reset_index()
+
+
+def largest_droprate(curves: pd.DataFrame) -> pd.Series:
+    """Up to where each line of a table with one column a droprate stays within 5 % of its full network's error."""
+    within = curves.le(1.05 * curves[0.0], axis=0).cumprod(axis=1).astype(bool)
+    return within.apply(lambda line: line.index[line].max(), axis=1)
+
+
+def paired(ours: pd.Series, other: pd.Series, test_over_train: float = 0.0) -> Difference | None:
+    """The mean difference between two series indexed by data set; None where fewer than two are in both.
+
+    It is beyond noise by Student's two-sided 95 % bound. Random splits of one data set share most of their training
+    rows: Nadeau and Bengio's standard error allows for that.
+    """
+    difference = (ours - other).dropna()
+    if len(difference) < 2:
+        return None
+    mean, se = difference.mean(), difference.std() * math.sqrt(1 / len(difference) + test_over_train)
+    return Difference(mean, se, bool(abs(mean) > stats.t.ppf(0.975, len(difference) - 1) * se))

@@ -1,0 +1,112 @@
+"""How the claims of Experiment 5 are judged; their wording and criteria stand in paper/claims.csv."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from sbnn.data.uci import DATASETS
+from sbnn.model.methods import SBNN
+from sbnn.report.claims import LEFT_OUT, Finding, Judge
+from sbnn.report.names import RECIPES
+from sbnn.report.uci import CURVE, RIVALS, Estimate, estimates, papers_width, published
+
+EARLY_LOSS = ("power", "kin8nm", "protein")
+UNJUDGED = "naval"  # by 5c
+IN_THE_PAPER = RIVALS.index[RIVALS.in_paper == "yes"]
+
+
+def found(rows: pd.DataFrame, recipe: str, droprate: float) -> dict[str, Estimate]:
+    """What our sBNN, ranked by inclusion, reached on every dataset that was run at the paper's width."""
+    ours, wanted = estimates(rows), (SBNN.name, recipe, SBNN.score, droprate)
+    keys = {name: (name, papers_width(name), *wanted) for name in DATASETS}
+    return {name: ours[key] for name, key in keys.items() if key in ours}
+
+
+def incomplete(cells: dict[str, Estimate]) -> list[bool]:
+    """A claim about ten datasets is not reproduced on four: a part that fails, unless only year is missing."""
+    return [] if set(DATASETS) - set(cells) <= {"year"} else [False]
+
+
+def missed(cells: dict[str, Estimate], droprate: float) -> list[str]:
+    """Where we are worse than the paper by more than two of its standard errors, to its two decimals."""
+    names = []
+    for name, ours in cells.items():
+        paper = published(name, SBNN.name, droprate)
+        limit = paper.value + 2 * paper.error
+        if round(ours.mean, 2) > limit + 1e-9:
+            names.append(f"{name} by {ours.mean - limit:.2f}")
+    return names
+
+
+def as_good_as_the_paper(droprate: float) -> Judge:
+    def find(rows: pd.DataFrame) -> Finding:
+        cells = found(rows, "paper", droprate)
+        if not cells:
+            return LEFT_OUT
+        worse = missed(cells, droprate)
+        text = " / ".join(f"{cells[n].mean:.2f}" if n in cells else "not run" for n in DATASETS)
+        text += f"; {len(cells) - len(worse)} of {len(cells)}" + (f", missed {', '.join(worse)}" if worse else "")
+        if tuned := found(rows, "tuned", droprate):
+            text += f"; tuned {len(tuned) - len(missed(tuned, droprate))} of {len(tuned)}"
+        holds = [False] * len(worse) + [True] * (len(cells) - len(worse))
+        return Finding(text, [ours.se for ours in cells.values()], holds + incomplete(cells))
+
+    return find
+
+
+def flat_to_half(rows: pd.DataFrame) -> Finding:
+    full, half = found(rows, "paper", 0.0), found(rows, "paper", 0.5)
+    rises = {n: half[n].mean / full[n].mean - 1 for n in half if n != UNJUDGED}
+    if not rises:
+        return LEFT_OUT
+    flat = [n for n, rise in rises.items() if rise <= 0.05]
+    lost = [f"{n} (+{rise:.0%}{rise_error(rows, n)})" for n, rise in rises.items() if rise > 0.05]
+    text = f"flat on {len(flat)}: {', '.join(flat) or 'none'}; loss on {len(lost)}: {', '.join(lost) or 'none'}"
+    if UNJUDGED in half:
+        change = f"{full[UNJUDGED].mean:.4f} to {half[UNJUDGED].mean:.4f}"
+        text += f"; not judged: {UNJUDGED} ({change}), on which the paper's two decimals say too little"
+    return Finding(text, None, [(n in flat) != (n in EARLY_LOSS) for n in rises] + incomplete(full))
+
+
+def rise_error(rows: pd.DataFrame, dataset: str) -> str:
+    """Standard error of the rise from full to half, which is measured on the same splits."""
+    wanted = [dataset, papers_width(dataset), SBNN.name, "paper", SBNN.score]
+    own = rows[(rows[CURVE[:-1]] == wanted).all(axis=1)]
+    curves = own[own.metric == "rmse"].pivot_table(index="replicate", columns="droprate", values="value")
+    error = (curves[0.5] - curves[0.0]).sem() / curves[0.0].mean()
+    return f" ± {error:.0%}" if np.isfinite(error) else ""
+
+
+def lowest_of_all(rows: pd.DataFrame) -> Finding:
+    texts = []
+    for recipe in ("paper", "tuned"):
+        if cells := found(rows, recipe, 0.0):
+            (count, clear), (with_2018, clear_2018) = leads(cells, IN_THE_PAPER), leads(cells, RIVALS.index)
+            text = f"{RECIPES[recipe]} {count} of {len(cells)}, {clear} of them beyond noise"
+            texts.append(f"{text} ({with_2018} and {clear_2018} with Dropout 2018 among the rivals)")
+    stated = found(rows, "paper", 0.0)
+    if not stated:
+        return LEFT_OUT
+    if incomplete(stated):  # a count out of ten means nothing on fewer
+        return Finding("; ".join(texts), None, [])
+    needed = 7 if "year" in stated else 6  # the paper leads on year
+    return Finding("; ".join(texts), None, [leads(stated, IN_THE_PAPER)[0] >= needed])
+
+
+def leads(cells: dict[str, Estimate], rivals: Iterable[str]) -> tuple[int, int]:
+    """On how many datasets nobody published less, to two decimals; and on how many by more than noise on both sides."""
+    count = clear = 0
+    for name, ours in cells.items():
+        known = [figure for rival in rivals if (figure := published(name, rival)) is not None]
+        count += bool(np.round(ours.mean, 2) <= min(np.round(figure.value, 2) for figure in known))
+        clear += all(figure.value - ours.mean > 2 * np.hypot(ours.se, figure.error) for figure in known)
+    return count, clear
+
+
+JUDGES = {
+    "5a": as_good_as_the_paper(0.0),
+    "5b": as_good_as_the_paper(0.5),
+    "5c": flat_to_half,
+    "5d": lowest_of_all,
+}

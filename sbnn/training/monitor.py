@@ -1,0 +1,72 @@
+"""Looks at a fit while it trains: a progress bar for people, and a sentence if it diverges."""
+
+import time
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from sbnn.errors import Diverged
+from sbnn.model.fit import Fit
+from sbnn.training.schedule import Plan
+from sbnn.training.step import Sight
+
+SECONDS = 0.5  # between two looks
+
+
+class Monitor:
+    """Never stops the device to look: it notes the first bad step there, and reads the note now and then."""
+
+    def __init__(self, fit: Fit, plan: Plan, bar: tqdm | None, speaks: bool):
+        self.fit, self.plan, self.bar, self.speaks = fit, plan, bar, speaks
+        mean = fit.posterior.mean
+        never = torch.full((len(mean),), plan.steps + 1, device=mean.device)
+        self.bad_weights, self.bad_nll = never, never.clone()  # first step at which each was non-finite, (R,)
+        self.looked, self.counted, self.step = time.monotonic(), 0, 0
+
+    def see(self, step: int, sight: Sight) -> None:
+        def first(known: Tensor, values: Tensor) -> Tensor:
+            return torch.where(torch.isfinite(values), known, known.clamp(max=step))
+
+        self.step = step
+        self.bad_weights = first(self.bad_weights, sight.weights.sum(-1))
+        self.bad_nll = first(self.bad_nll, sight.nll)
+        if not self.speaks or time.monotonic() - self.looked < SECONDS:  # who can speak is the one to stop
+            return
+        self.check()
+        if self.bar is not None:
+            penalty = self.fit.posterior.penalty(self.plan.prior(step)) / self.plan.n
+            error = self.fit.likelihood.error(sight.outputs, sight.y).mean()
+            loss = (sight.nll + penalty).mean()
+            self.bar.set_postfix_str(f"loss {loss:.3f}, {self.fit.likelihood.error_name} {error:.3f}", refresh=False)
+            self.advance(step)
+        self.looked = time.monotonic()
+
+    def advance(self, step: int) -> None:
+        if self.bar is not None:
+            self.bar.update(step - self.counted)
+            self.counted = step
+
+    def finish(self, moved: Sequence[Tensor]) -> None:
+        self.check(moved)
+        self.advance(self.plan.steps)
+
+    def check(self, moved: Sequence[Tensor] = ()) -> None:
+        """Stop with a sentence if any replica has turned non-finite, or if the last update left `moved` so."""
+        weights, nll = int(self.bad_weights.min()), int(self.bad_nll.min())
+        if not all(bool(torch.stack(tensor.aminmax()).isfinite().all()) for tensor in moved):
+            weights = min(weights, self.step + 1)
+        step = min(weights, nll)
+        if step > self.plan.steps:
+            return
+        term = "weights" if weights <= nll else "negative log-likelihood"
+        cause = f"the learning rate is too high for this network and data: lower trainer.lr={self.plan.training.lr:g}"
+        gain = self.plan.gain(max(step - 1, 0))
+        if gain > 2:
+            term = "penalty's gradient" if weights <= nll else term
+            cause = (
+                f"a step moves a weight in the spike by {gain:.3g} times itself (stable below 2): lower trainer.lr, "
+                "widen the spike (prior.log_tau0) or use trainer.penalty=uniform"
+            )
+        raise Diverged(f"Training diverged at step {step} of {self.plan.steps}: the {term} became non-finite; {cause}.")

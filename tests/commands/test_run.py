@@ -1,0 +1,120 @@
+"""The commands as a user types them, in processes of their own."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RUN = "from sbnn.commands.run import main; main()"
+REPORT = "from sbnn.commands.report import main; main()"
+
+
+def command(*arguments, program=RUN):
+    return [sys.executable, "-c", program, *arguments, "progress=false", "threads=1"]
+
+
+def sbnn(folder, *arguments, program=RUN, **environment):
+    environment = {**os.environ, **environment}
+    return subprocess.run(
+        command(*arguments, program=program), cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_unknown_experiment_is_one_sentence(tmp_path):
+    answer = sbnn(tmp_path, "experiment=simulated_nonsense")
+    assert answer.returncode == 2
+    assert answer.stderr.count("\n") == 1
+    assert (
+        "experiment=simulated_nonsense is unknown; choose one of cifar_pruning, lenet_pruning, mnist_pruning"
+        in answer.stderr
+    )
+
+
+def test_what_would_share_a_folder_cannot_be_swept(tmp_path):
+    answer = sbnn(tmp_path, "-m", "experiment=simulated_relevance", "budget=smoke", "device=cpu,auto")
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+    assert "device=cpu,auto cannot be swept" in answer.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_value_is_one_sentence_and_leaves_no_file(tmp_path):
+    answer = sbnn(tmp_path, "experiment=simulated_relevance", "budget=smoke", "prior.pi=2")
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+
+
+def test_divergence_leaves_no_result_file(tmp_path):
+    answer = sbnn(
+        tmp_path, "experiment=simulated_relevance", "budget=smoke", "trainer.lr=1e9", "trainer.optimizer=sgd",
+        "trainer.epochs=30", "trainer.schedule=constant",
+    )  # fmt: skip
+    assert answer.returncode == 2
+    assert "diverged at step" in answer.stderr
+    assert not list(tmp_path.rglob("*.csv"))
+
+
+def test_report_without_rows_says_how_to_get_them(tmp_path):
+    answer = sbnn(tmp_path, "experiment=simulated_relevance", program=REPORT)
+    assert answer.returncode == 2
+    assert "train first with sbnn-run experiment=simulated_relevance" in answer.stderr
+
+
+def test_killed_and_resumed_gives_the_same_rows(tmp_path):
+    """kill -9 in the middle of training, resume, compare with a run that was left alone."""
+    arguments = ("experiment=simulated_pruning", "budget=smoke", "trainer.epochs=150", "checkpoint_seconds=0.2")
+    assert sbnn(tmp_path, *arguments, "results_dir=whole").returncode == 0
+    process = subprocess.Popen(command(*arguments, "results_dir=cut"), cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("cut/.checkpoints/*/*.pt")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert list(tmp_path.glob("cut/.checkpoints/*/*.pt"))
+    assert not list(tmp_path.glob("cut/**/rows.csv"))
+    refused = sbnn(tmp_path, *arguments, "results_dir=cut", "resume=true", "seed=5")
+    assert "another configuration" in refused.stderr
+    assert refused.returncode == 3
+    answer = sbnn(tmp_path, *arguments, "results_dir=cut", "resume=true")
+    assert answer.returncode == 0, answer.stderr
+    whole, cut = (tmp_path / x / "simulated_pruning" / "rows.csv" for x in ("whole", "cut"))
+    assert whole.read_bytes() == cut.read_bytes()
+
+
+def test_the_wheel_runs_outside_the_checkout(tmp_path):
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    build += ["--wheel-dir", str(tmp_path), str(ROOT)]
+    built = subprocess.run(build, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = tmp_path.glob("sbnn-*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    where = sbnn(elsewhere, program="import sbnn; print(sbnn.__file__)", PYTHONPATH=str(tmp_path / "site"))
+    assert str(tmp_path / "site") in where.stdout
+    answer = sbnn(elsewhere, "experiment=simulated_relevance", "budget=smoke", PYTHONPATH=str(tmp_path / "site"))
+    assert answer.returncode == 0, answer.stderr
+    rows = pd.read_csv(elsewhere / "results" / "smoke" / "simulated_relevance" / "rows.csv")
+    assert len(rows) == 5 * 2 * 4
+
+
+@pytest.mark.parametrize("program", [RUN, REPORT])
+def test_help_lists_the_experiments(tmp_path, program):
+    answer = sbnn(tmp_path, "--help", program=program)
+    assert answer.returncode == 0
+    assert "simulated_selection" in answer.stdout
+
+
+def test_a_run_on_validation_data_has_a_folder_of_its_own(tmp_path):
+    arguments = ("experiment=uci_pruning", "budget=smoke", "trainer.steps=2", "predictive.samples=1", "rivals=[]")
+    answer = sbnn(tmp_path, *arguments, "data.datasets=[wine]", "data.evaluate_on=validation")
+    assert answer.returncode == 0, answer.stderr
+    assert "no claim is judged" in answer.stdout
+    assert [p.parent.name for p in tmp_path.rglob("rows.csv")] == ["uci_pruning_validation"]
+    assert not list(tmp_path.rglob(".reproduced.json"))  # reproduce-all has its own of this to do
