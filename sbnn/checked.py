@@ -143,12 +143,18 @@ def sentence(error: ValidationError, prefix: str = "") -> str:
         "model_type": "must be a table of settings by name",
         "dict_type": "must be a table of settings by name",
     }.get(first["type"], first["msg"])
+    if first["loc"][-1] == "[key]":  # of a table by name
+        return f"{key.rpartition('.')[0].rpartition('.')[0]} names {first['input']}, which {words}."
     return f"{key}={plainly(first['input'])} {words}."
 
 
 def plainly(value: object) -> str:
-    """A value as it would be typed: tuples as lists."""
-    return str(list(value)) if isinstance(value, tuple) else str(value)
+    """A value as it would be typed."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(plainly, value))}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _left_out(found: BaseModel, prefix: str = "") -> Iterator[str]:
