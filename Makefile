@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extra test test-extras lint reproduce reproduce-all report readme benchmark benchmark-peers clean
+.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all report readme benchmark benchmark-peers clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,7 +30,13 @@ test: setup lint  ## lint, then run the tests
 
 test-extras: setup  ## install every launcher and sweeper, and run the tests of sweeps with them
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,joblib,submitit,ray,optuna]'
-	$(BIN)/python -m pytest tests/test_sweep.py
+	$(BIN)/python -m pytest tests/commands/test_sweep.py
+
+fuzz: setup  ## a thousand random configurations: each is refused in one sentence, or runs
+	SBNN_FUZZ=1000 $(BIN)/python -m pytest tests/runs/test_fuzz.py
+
+chaos: setup  ## kill a hundred runs at random moments, resume them, and compare byte for byte
+	$(BIN)/python scripts/chaos.py $(ARGS)
 
 lint: setup  ## check style, formatting, and the types of the library
 	$(BIN)/ruff check .
@@ -58,4 +64,4 @@ benchmark-peers: setup  ## time a training step against torchbnn's, bayesian-tor
 	$(BIN)/python scripts/benchmark_step.py $(ARGS)
 
 clean:  ## remove the virtual environment and caches
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache

@@ -18,10 +18,21 @@ from sbnn.errors import ConfigError
 S = TypeVar("S", bound="Settings")
 
 
+class KeyComplaint(ConfigError):
+    """A complaint that begins with a key of the table, which has a longer name in the table above."""
+
+
 class Settings(BaseModel):
-    """A table of settings by name: it cannot be changed, and knows no other keys."""
+    """A table of settings by name: it cannot be changed, knows no other keys, and complains in one sentence."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **values: Any):
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            kind = ConfigError if error.errors()[0]["type"] == "whole sentence" else KeyComplaint
+            raise kind(sentence(error)) from error
 
 
 def complaint(words: str) -> PydanticCustomError:
@@ -103,39 +114,46 @@ def _rising(values: tuple) -> tuple:
     return values
 
 
+def _distinct(values: tuple) -> tuple:
+    if len(set(values)) < len(values):
+        raise complaint("must not hold a value twice")
+    return values
+
+
 T = TypeVar("T")
 Flag = Annotated[bool, BeforeValidator(_flag)]
 FolderPath = Annotated[str, text("the path of a folder")]
 StateDictPath = Annotated[str, text("the path of a state dict")]
 Pattern = Annotated[str, text("a pattern of parameter names")]
 Count = Annotated[int, Within("[1, inf)")]
+Size = Annotated[int, Within("[1, 1e6]")]  # of what is kept in memory
 Positive = Annotated[float, Within("(0, inf)")]
 Share = Annotated[float, Within("[0, 1]")]
 Portion = Annotated[float, Within("(0, 1)")]  # a share that is neither nothing nor all
 Droprate = Annotated[float, Within("[0, 1)")]
 Log = Annotated[float, Within("(-50, 50)")]
-Several = Annotated[tuple[T, ...], _list(1)]
-Any_ = Annotated[tuple[T, ...], _list(0)]  # as many as there are, or none
+NonEmpty = Annotated[tuple[T, ...], _list(1)]
+ListOf = Annotated[tuple[T, ...], _list(0)]  # as many as there are, or none
 Rising = AfterValidator(_rising)
+Distinct = AfterValidator(_distinct)
 
 
-def checked(kind: type[S], values: Mapping[str, object], prefix: str = "") -> S:
+def checked(kind: type[S], values: Mapping[str, object]) -> S:
     """The settings in a dictionary that holds each of their keys, or one sentence about the first that is wrong."""
-    try:
-        found = kind.model_validate(values)
-    except ValidationError as error:
-        raise ConfigError(sentence(error, prefix)) from error
-    for key in _left_out(found):
-        raise ConfigError(f"{prefix}{key} is missing; leave it at its default instead of deleting it.")
+    found = kind(**values)
+    if (key := next(_left_out(found), None)) is not None:
+        raise ConfigError(f"{key} is missing; leave it at its default instead of deleting it.")
     return found
 
 
-def sentence(error: ValidationError, prefix: str = "") -> str:
+def sentence(error: ValidationError) -> str:
     """The first complaint: key, value, what is allowed."""
     first = error.errors(include_url=False)[0]
-    key = prefix + ".".join(str(part) for part in first["loc"] if isinstance(part, str))
-    if first["type"] == "whole sentence":
-        return f"{first['msg']}."
+    key = ".".join(str(part) for part in first["loc"] if isinstance(part, str))
+    if isinstance(below := first.get("ctx", {}).get("error"), KeyComplaint):  # of a table in this one
+        return f"{key}.{below}"
+    if first["type"] in ("whole sentence", "value_error"):
+        return first["msg"].removeprefix("Value error, ").rstrip(".") + "."
     if first["type"] == "missing":
         return f"{key} is missing; leave it at its default instead of deleting it."
     words = {
@@ -152,9 +170,9 @@ def plainly(value: object) -> str:
     """A value as it would be typed."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(plainly, value))}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key}: {plainly(below)}' for key, below in value.items())}}}"
+    return f"[{', '.join(map(plainly, value))}]" if isinstance(value, list | tuple) else str(value)
 
 
 def _left_out(found: BaseModel, prefix: str = "") -> Iterator[str]:

@@ -7,8 +7,12 @@ class SbnnError(Exception):
     exit_code = 2
 
 
-class ConfigError(SbnnError):
+class ConfigError(SbnnError, ValueError):
     """A configuration value that cannot be used; the sentence names the key and the value."""
+
+
+class DataError(SbnnError):
+    """Data that nothing can be learned from; the sentence says what is wrong with them."""
 
 
 class Diverged(SbnnError):

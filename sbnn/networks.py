@@ -63,6 +63,9 @@ def lenet_5() -> nn.Sequential:
     return nn.Sequential(OrderedDict(layers))
 
 
+LENETS = {"lenet_300_100": lenet_300_100, "lenet_5": lenet_5}  # by the names of the key `vary.network`
+
+
 def vgg_like(width: float = 1.0) -> nn.Sequential:
     """13 convolutions and 2 dense layers for 32 x 32 colour images, normalised, without dropout: 15 million weights.
 

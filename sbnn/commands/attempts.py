@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from sbnn.files import write_text
 from sbnn.runs.identity import code_hash, is_finished, settings_hash
-from sbnn.runs.rows import write_text
 from sbnn.runs.settings import RunSettings
 
 DONE = "done"
@@ -35,7 +35,7 @@ class Attempts:
         return self._same(settings).get("status") == DONE and is_finished(self.results / settings.name, settings)
 
     def was_cut_off(self, settings: RunSettings) -> bool:
-        """Or failed: its checkpoints are good."""
+        """Or failed: a new attempt takes less time."""
         return not settings.force and self._same(settings).get("status", DONE) != DONE
 
     def _same(self, settings: RunSettings) -> dict:

@@ -13,7 +13,7 @@ from sbnn.runs.composition import CONF, settings_of
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
 def report(cfg: DictConfig) -> None:
     with one_sentence_errors():
-        if cfg.name is None:
+        if cfg.get("name") is None:
             republish_all(output_folder())
         else:
             settings_of(cfg)
@@ -21,6 +21,6 @@ def report(cfg: DictConfig) -> None:
 
 
 def main() -> None:
-    check_arguments()
+    check_arguments(must_exist=True)
     with table_at_the_end():
         report()

@@ -17,13 +17,14 @@ import pandas as pd
 import torch
 
 from sbnn.commands.attempts import DONE, Attempts
-from sbnn.commands.display import Display, minutes
-from sbnn.errors import CheckpointError, ConfigError, SbnnError
+from sbnn.commands.display import Display, complain, minutes
+from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments.registry import prepared
 from sbnn.report.claims import counted, scoreboard
 from sbnn.report.publish import gather, republish
 from sbnn.runs.composition import composed, experiments
 from sbnn.runs.identity import report_hash
+from sbnn.runs.machine import cores
 from sbnn.runs.settings import RunSettings
 
 SKIPPED, FAILED = "skipped: done before, force=true runs it again", "failed"
@@ -48,14 +49,16 @@ class Task:
     def expected(self) -> float | None:
         return self.settings.minutes
 
-    def start(self, resume: bool, jobs: int) -> None:
+    def start(self, jobs: int, resumed: bool) -> None:
+        """In a process of its own, which goes on from checkpoints by itself, unless by force."""
         threads = [] if jobs == 1 or self.settings.threads is not None else [f"threads={max(1, cores() // jobs)}"]
-        command = [sys.executable, "-m", "sbnn", f"experiment={self.name}", *self.overrides, *threads]
+        again = ["resume=false"] if self.settings.force else []
+        command = [sys.executable, "-m", "sbnn", f"experiment={self.name}", *self.overrides, *threads, *again]
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("w") as log:
             out = {"stdout": log, "stderr": subprocess.STDOUT, "start_new_session": True}
-            self.process = subprocess.Popen([*command, f"resume={str(resume).lower()}"], **out)
-        self.status, self.began, self.resumed = "running", time.monotonic(), resume
+            self.process = subprocess.Popen(command, **out)
+        self.status, self.began, self.resumed = "running", time.monotonic(), resumed
 
     def ended(self) -> bool:
         if self.process is None or self.process.poll() is None:
@@ -77,10 +80,6 @@ class Task:
             log.seek(max(0, self.log.stat().st_size - 4000))
             lines = log.read().decode(errors="ignore").replace("\r", "\n").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-    def has_useless_checkpoints(self) -> bool:
-        """Whether it could not go on from what lay there: another configuration's, another torch's, or half a file."""
-        return self.resumed and self.exit_code == CheckpointError.exit_code
 
     def reason(self) -> str:
         """Why it failed: a signal, or our own sentence, which may follow a progress bar, or what Python says last."""
@@ -105,15 +104,11 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
         while waiting or running:
             while waiting and len(running) < jobs:
                 task = waiting.pop(0)
-                task.start(attempts.was_cut_off(task.settings), jobs)
+                task.start(jobs, attempts.was_cut_off(task.settings))
                 attempts.note(task.settings, task.status)
                 running.append(task)
                 display.say(f"{task.name} begins (log: {task.log})")
             for task in [task for task in running if task.ended()]:
-                if task.has_useless_checkpoints():
-                    display.say(f"{task.name} begins again: {task.reason()}")
-                    task.start(False, jobs)
-                    continue
                 running.remove(task)
                 attempts.note(task.settings, task.status)
                 reason = f": {task.reason()}" if task.status == FAILED else ""
@@ -170,12 +165,8 @@ def jobs_here() -> int:
     return 1 if torch.cuda.is_available() else min(4, cores())
 
 
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def main() -> None:
-    """sbnn-reproduce [jobs=N] [any override of sbnn-run's], such as budget=smoke or force=true."""
+    """sbnn-reproduce [jobs=N] [overrides that mean something in every experiment, as budget=smoke or force=true do]"""
     if {"-h", "--help"} & set(sys.argv):
         sys.exit(print(main.__doc__))
     for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal must not leave experiments running
@@ -189,7 +180,8 @@ def main() -> None:
             raise ConfigError(f"{chosen[0]} is one experiment, and this runs all; use sbnn-run.")
         went_well = reproduce([a for a in arguments if not a.startswith("jobs=")], int(jobs))
     except SbnnError as error:
-        sys.exit(f"sbnn: {error}")
+        complain(error)
+        sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit("sbnn: cut off; run again without force=true, it goes on from the checkpoints.")
     sys.exit(0 if went_well else 1)

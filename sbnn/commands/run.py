@@ -1,6 +1,7 @@
 """`sbnn-run`: train an experiment, or a sweep of them, and report it."""
 
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import hydra
+import torch
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
@@ -19,6 +21,8 @@ from sbnn.commands.search import register
 from sbnn.commands.sweep import table_at_the_end
 from sbnn.errors import SbnnError
 from sbnn.experiments.registry import prepared
+from sbnn.report.folders import claimed
+from sbnn.report.page.write import check_page
 from sbnn.report.publish import publish
 from sbnn.report.registry import report_of
 from sbnn.report.results import Results
@@ -26,7 +30,7 @@ from sbnn.runs.composition import CONF
 from sbnn.runs.context import Context
 from sbnn.runs.identity import is_finished
 from sbnn.runs.keys import NOTHING, affects
-from sbnn.training.distributed import leave
+from sbnn.training.distributed import leads, leave
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
@@ -40,15 +44,18 @@ def execute(cfg: DictConfig, output: Path, command: str = "", in_sweep: bool = F
     experiment, settings = prepared(cfg)
     if in_sweep and is_finished(output, settings):
         return Results(output).headline
-    context, started = Context.of(settings, output), time.monotonic()
-    rows = experiment.run(settings, context)
-    if not context.world.leads:
-        return report_of(settings.name).headline(rows)
-    headline = publish(rows, settings, context, time.monotonic() - started, command, judged=not in_sweep)
-    if not in_sweep and output.name == settings.name:  # one on validation data has another name
-        Attempts(output.parent).note(settings, DONE)
-    if not settings.keep_checkpoints:
-        context.forget_checkpoints()
+    if not leads():
+        return report_of(settings.name).headline(experiment.run(settings, Context.of(settings, output)))
+    with claimed(output):
+        if not in_sweep:
+            check_page(output.parent)
+        context, started = Context.of(settings, output), time.monotonic()
+        rows = experiment.run(settings, context)
+        headline = publish(rows, settings, context, time.monotonic() - started, command, judged=not in_sweep)
+        if not in_sweep and output.name == settings.name:  # one on validation data has another name
+            Attempts(output.parent).note(settings, DONE)
+        if not settings.keep_checkpoints:
+            context.forget_checkpoints()
     return headline
 
 
@@ -73,18 +80,52 @@ def one_sentence_errors() -> Iterator[None]:
     """Errors that the user can mend end in one sentence and their own exit code; all others keep their traceback."""
     try:
         yield
-    except SbnnError as error:
+    except Exception as problem:
+        error = as_sentence(problem)
+        if error is None:
+            raise
         if is_sweep():
-            raise  # to the sweep's ledger; the other jobs go on
+            raise error from problem  # to the sweep's ledger; the other jobs go on
         complain(error)
         with suppress(OSError):
             output_folder().rmdir()  # Hydra made it; it goes unless an earlier run's results are in it
         sys.exit(error.exit_code)
 
 
+def as_sentence(problem: Exception) -> SbnnError | None:
+    """What the user can mend: our own complaints, and those of the disk and the memory."""
+    if isinstance(problem, SbnnError):
+        return problem
+    if isinstance(problem, OSError) and problem.strerror:
+        where = f"{problem.filename}: " if problem.filename else ""
+        return SbnnError(f"{where}{problem.strerror}; checkpoints are kept, and the same command goes on from them.")
+    if isinstance(problem, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(problem):
+        return SbnnError("There is not enough memory; lower chunk or trainer.batch, or give it a larger machine.")
+    return None
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a run as Ctrl-C does."""
+
+
+@contextmanager
+def stopping_in_one_sentence() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end with a sentence that says what is kept, and with the usual exit codes."""
+
+    def terminate(*_: object) -> None:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        complain(SbnnError("Stopped. Checkpoints are kept, and the same command goes on from them."))
+        sys.exit(143 if isinstance(stop, Terminated) else 130)
+
+
 def main() -> None:
     check_arguments()
     register()
-    with table_at_the_end():
+    with stopping_in_one_sentence(), table_at_the_end():
         run()
         leave()

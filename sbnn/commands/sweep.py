@@ -4,6 +4,7 @@ import json
 import math
 import os
 import shutil
+import socket
 import sys
 import time
 import traceback
@@ -20,13 +21,13 @@ from omegaconf import DictConfig, OmegaConf
 
 from sbnn.commands.display import complain
 from sbnn.errors import SbnnError
+from sbnn.files import is_running, write_text
 from sbnn.report.results import Results
 from sbnn.report.style import save
 from sbnn.report.sweeps import heat_map, numbers
 from sbnn.runs.composition import composed, settings_of
 from sbnn.runs.identity import is_finished
 from sbnn.runs.keys import WITHOUT_EFFECT
-from sbnn.runs.rows import write_text
 from sbnn.training.distributed import leads, several
 
 # Skipped: finished before, see runs/identity.py. Earlier: of another sweep over the same keys.
@@ -41,7 +42,10 @@ class Ledger(Callback):
 
     def on_multirun_start(self, config: DictConfig, **_: object) -> None:
         self.folder = Path(config.hydra.sweep.dir).absolute()
-        self.notes = self.folder / f".jobs-{uuid.uuid4().hex}"
+        self.notes = self.folder / f".jobs-{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex}"
+        for notes in self.folder.glob(f".jobs-{socket.gethostname()}-*"):  # of sweeps that were killed
+            if not is_running(int(notes.name.split("-")[-2])):
+                shutil.rmtree(notes, ignore_errors=True)
         self.unnamed = {"experiment", *WITHOUT_EFFECT}
         Ledger.current = self
 
@@ -119,7 +123,11 @@ class Ledger(Callback):
         """Lines of the table that is there which are not of this sweep's jobs and would come out the same today."""
         if not path.exists():
             return None
-        table = pd.read_csv(path, dtype=dict.fromkeys([*keys, "reason"], object)).fillna({"reason": ""})
+        try:
+            table = pd.read_csv(path, dtype=dict.fromkeys([*keys, "reason"], object)).fillna({"reason": ""})
+            table = table[[*keys, "headline", "seconds", "status", "path", "reason", *errors_in(table)]]
+        except (ValueError, KeyError):  # it is damaged, and begun again
+            return None
         fixed = {key: value for key, value in jobs[0]["overrides"].items() if key not in ("force", *keys)}
         now = {job["path"] for job in jobs}
 
@@ -137,6 +145,11 @@ class Ledger(Callback):
         named = fixed | {key: key for key in keys}
         experiment = "experiment" if "experiment" in keys else overrides.get("experiment", "experiment")
         return ",".join([experiment, *sorted(named[key] for key in named if key not in self.unnamed)])
+
+
+def errors_in(table: pd.DataFrame) -> list[str]:
+    """The columns of errors at droprates."""
+    return [column for column in table if column.startswith("error@")]
 
 
 def would_be_the_same(folder: Path, overrides: list[str]) -> bool:

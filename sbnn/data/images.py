@@ -46,6 +46,10 @@ class Augmentation:
         return padded.gather(2, pixel.flatten(1).unsqueeze(1).expand(-1, x.shape[1], -1)).view_as(x)
 
 
+# By the names of the key `vary.augmentation`.
+AUGMENTATIONS = {"none": None, "crop": Augmentation(padding=2), "crop_and_flip": Augmentation(padding=4, flip=True)}
+
+
 @dataclass(frozen=True)
 class ImageData:
     """R replicas reading rows of one stored set of images, which are bytes on the device until a batch is made."""
@@ -69,6 +73,9 @@ class ImageData:
     def __getitem__(self, part: slice | Tensor) -> "ImageData":
         """Some of the replicas; the images are shared, not copied."""
         return replace(self, rows=self.rows[part])
+
+    def chosen(self) -> list[Tensor]:
+        return [self.rows]
 
     def at(self, rows: Tensor) -> "ImageData":
         """The same replicas and scaling at other rows (R, m'), not augmented: a held-out part."""

@@ -48,6 +48,9 @@ class ReplicaData:
         taken: dict[str, Any] = {name: None if value is None else value[part] for name, value in values.items()}
         return replace(self, **taken)
 
+    def chosen(self) -> list[Tensor]:
+        return [self.rows] if self.keep is None else [self.rows, self.keep]
+
     def at(self, rows: Tensor) -> "ReplicaData":
         """The same replicas and scaling at other rows (R, m'): a test or a held-out part."""
         return replace(self, rows=rows)

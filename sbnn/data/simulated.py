@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sbnn.errors import ConfigError
 from sbnn.streams import seed_of
 
+PATIENCE = 10_000  # draws
 FUNCTIONS = {
     "linear": lambda x: x,
     "nonlinear": lambda x: torch.exp(x.abs()) - 2 * x + torch.sin(2 * math.pi * x),
@@ -39,9 +41,15 @@ def draw(n: int, beta: Tensor, function: str, active_share: float, *key: object)
     An empty draw of Z (no active feature at all) leaves nothing to find and is drawn again, unless the share is 0.
     """
     generator = torch.Generator().manual_seed(seed_of("data", *key))
-    active = torch.rand(len(beta), generator=generator, dtype=torch.float64) < active_share
-    while active_share > 0 and not active.any():
+    for _ in range(PATIENCE):
         active = torch.rand(len(beta), generator=generator, dtype=torch.float64) < active_share
+        if active_share == 0 or active.any():
+            break
+    else:
+        raise ConfigError(
+            f"active_share={active_share:g} leaves all of {len(beta)} features inactive in {PATIENCE} draws; raise it, "
+            "or make it 0."
+        )
     x = torch.randn(n, len(beta), generator=generator, dtype=torch.float64)
     noise = torch.randn(n, generator=generator, dtype=torch.float64)
     y = FUNCTIONS[function](x) @ (beta.double() * active) + noise

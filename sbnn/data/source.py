@@ -11,6 +11,10 @@ class ReplicaSource(Protocol):
     """The rows of R replicas, held on the device. `len` is R; an index takes some of the replicas."""
 
     @property
+    def x(self) -> Tensor:
+        """The stored inputs."""
+
+    @property
     def y(self) -> Tensor:
         """The stored targets: classes if their type is a whole number, else a regression's."""
 
@@ -21,6 +25,9 @@ class ReplicaSource(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, part: slice | Tensor, /) -> Self: ...
+
+    def chosen(self) -> list[Tensor]:
+        """What tells these replicas from others of the same stored data: the features or rows that were chosen."""
 
     def at(self, rows: Tensor) -> Self:
         """The same replicas at other rows (R, m): a held-out part."""

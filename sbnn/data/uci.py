@@ -1,6 +1,7 @@
 """The ten UCI regressions of Experiment 5, with the benchmark's own train/test splits."""
 
 import csv
+import hashlib
 import io
 import zipfile
 import zlib
@@ -82,6 +83,7 @@ class Table:
     x: np.ndarray  # (n, D)
     y: np.ndarray  # (n, 1)
     origin: str
+    sha256: str  # of the file's content
 
 
 def load(name: str, sources: Sources, dataset: Dataset | None = None) -> Table:
@@ -96,7 +98,8 @@ def load(name: str, sources: Sources, dataset: Dataset | None = None) -> Table:
         found.path.unlink()
         raise Unavailable(f"{name} cannot be had: what {dataset.file(name).url} sent is not it; {error}") from error
     inputs = [column for column in range(dataset.columns) if column != dataset.target][: dataset.features]
-    return Table(values[:, inputs], values[:, [dataset.target]], found.origin)
+    sha256 = hashlib.sha256(found.content).hexdigest()
+    return Table(values[:, inputs], values[:, [dataset.target]], found.origin, sha256)
 
 
 def parse(found: Found, dataset: Dataset) -> np.ndarray:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -15,12 +16,13 @@ from sbnn.compression.pruning import prune_masks
 from sbnn.data.images import ImageData
 from sbnn.experiments.images import Job
 from sbnn.experiments.recipes import FINETUNE, OURS, changed
+from sbnn.files import write_text
 from sbnn.model.fit import Fit
 from sbnn.model.methods import NN, SBNN
 from sbnn.runs.context import Context
 from sbnn.runs.identity import digest, effective
 from sbnn.runs.keys import MEASURING, TRAINING
-from sbnn.runs.rows import Rows, write_text
+from sbnn.runs.rows import Rows
 from sbnn.runs.settings import ImageRun
 from sbnn.streams import Streams, seed_of
 from sbnn.training.fitting import Start
@@ -43,13 +45,15 @@ def add_measured(rows: Rows, context: Context, job: Job, model: Fit, train: Imag
     settings = job.settings
     agreed = digest([effective(settings, (TRAINING, MEASURING)), settings.recipes.get(FINETUNE)])
     kept = context.checkpoints and context.checkpoints / f"{job.label}-{agreed}-{context.code}.csv"
-    if kept is not None and kept.exists():
-        rows.frames.append(pd.read_csv(kept))
-        return
-    before = len(rows.frames)
-    Measurement(rows, context, job, model, train, test).add()
-    if kept is not None and context.world.leads:
-        write_text(kept, pd.concat(rows.frames[before:]).to_csv(index=False))
+    if kept is None or not kept.exists():
+        own = Rows(settings.name, settings.data.collection)
+        Measurement(own, context, job, model, train, test).add()
+        text = pd.concat(own.frames).to_csv(index=False)
+        if kept is not None and context.world.leads:
+            write_text(kept, text)
+    else:
+        text = kept.read_text("utf-8")
+    rows.frames.append(pd.read_csv(StringIO(text)))  # the same types, whether it was kept or not
 
 
 class Measurement:

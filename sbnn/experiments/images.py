@@ -6,15 +6,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from sbnn.checked import plainly
 from sbnn.data.download import data_directory
 from sbnn.data.image_formats import COLLECTIONS
 from sbnn.data.image_sets import Images, load
-from sbnn.data.images import Augmentation, ImageData, held_out
+from sbnn.data.images import AUGMENTATIONS, ImageData, held_out
 from sbnn.errors import ConfigError
 from sbnn.experiments.recipes import check_recipes
 from sbnn.model.fit import Fit
-from sbnn.model.methods import Method
+from sbnn.model.methods import METHODS, Method
 from sbnn.runs.context import Context
 from sbnn.runs.settings import ImageRun
 from sbnn.streams import seed_modules, seed_of
@@ -22,7 +21,6 @@ from sbnn.training.fitting import Start
 from sbnn.training.schedule import Plan
 
 USES = ("prior.log_decay", "recipe", "recipes", "rivals", "predictive.samples", "droprates", "finetune", "pruning")
-AUGMENTATIONS = {"none": None, "crop_and_flip": Augmentation(padding=4, flip=True), "crop": Augmentation(padding=2)}
 
 
 @dataclass(frozen=True)
@@ -53,15 +51,16 @@ class Job:
 
 def check(settings: ImageRun, also: Callable[[Method, ImageRun], None]) -> None:
     """`also` checks what the experiment asks of each recipe."""
+    known = [rival.name for rival in METHODS.values() if rival.is_rival and not rival.dropout]
+    if unknown := [name for name in settings.rivals if name not in known]:
+        raise ConfigError(f"rivals={unknown[0]} is not of this experiment; choose one of {', '.join(known)}.")
     if settings.data.evaluate_on == "validation" and len(rows_of(settings)[1]) == 0:
         raise ConfigError(f"data.validation_share={settings.data.validation_share} holds no image back.")
     check_recipes(settings, also)
 
 
 def check_plan(method: Method, settings: ImageRun) -> None:
-    """A recipe's steps can be made, by a method that images are classified with."""
-    if method.dropout:
-        raise ConfigError(f"rivals={plainly(settings.rivals)} must not name {method.name} in this experiment.")
+    """A recipe's steps can be made."""
     Plan(settings.trainer, method.prior(settings.prior), len(rows_of(settings)[0]))
 
 
@@ -78,6 +77,7 @@ def images_of(settings: ImageRun, context: Context) -> Images:
     folder, collection = data_directory(settings.data.dir), settings.data.collection
     found = load(collection, folder, context.progress) if context.world.leads else None
     context.world.wait()
+    context.data_hashes[collection] = COLLECTIONS[collection].sha256  # which `load` has checked
     return (found or load(collection, folder)).to(context.device)
 
 
@@ -91,6 +91,9 @@ def data_of(
         for values in (settings.data.shift, settings.data.scale)
     )
     data = ImageData(images.train_x, images.train_y, train, shift, scale, AUGMENTATIONS[augmentation], flat)
+    known = [rival.name for rival in METHODS.values() if rival.is_rival and not rival.dropout]
+    if unknown := [name for name in settings.rivals if name not in known]:
+        raise ConfigError(f"rivals={unknown[0]} is not of this experiment; choose one of {', '.join(known)}.")
     if settings.data.evaluate_on == "validation":
         return data, data.at(held)
     test = torch.arange(len(images.test_y), device=context.device)[: settings.data.test_images]

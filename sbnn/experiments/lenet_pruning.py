@@ -10,22 +10,21 @@ from sbnn.experiments.image_measures import table_of
 from sbnn.experiments.images import Job, check_plan, data_of, images_of
 from sbnn.experiments.recipes import changed, check_changes, recipes
 from sbnn.model.flat import Layout
-from sbnn.networks import lenet_5, lenet_300_100, load_weights
+from sbnn.networks import LENETS, load_weights
 from sbnn.runs.context import Context
 from sbnn.runs.settings import ImageRun
 from sbnn.training.fitting import as_fit
 
 USES = (*images.USES, "network.leave_out", "vary.network", "by_network", "pretrained")
-NETWORKS = {"lenet_300_100": lenet_300_100, "lenet_5": lenet_5}
 
 
 def check(settings: ImageRun) -> None:
-    check_changes(settings, "by_network", NETWORKS)
+    check_changes(settings, "by_network", LENETS)
     for name in settings.vary.network:
-        Layout(NETWORKS[name](), settings.network.leave_out)
+        Layout(LENETS[name](), settings.network.leave_out)
         images.check(changed(settings, name, "by_network"), check_plan)
         if settings.pretrained is not None:
-            load_weights(NETWORKS[name](), settings.pretrained)
+            load_weights(LENETS[name](), settings.pretrained)
 
 
 def run(settings: ImageRun, context: Context) -> pd.DataFrame:
@@ -35,7 +34,7 @@ def run(settings: ImageRun, context: Context) -> pd.DataFrame:
 def jobs(settings: ImageRun, context: Context) -> Iterator[tuple[Job, ImageData, ImageData]]:
     stored, weights = images_of(settings, context), settings.pretrained
     for name in settings.vary.network:
-        build = NETWORKS[name]
+        build = LENETS[name]
         for method, recipe, own in recipes(changed(settings, name, "by_network")):
             start = None if weights is None else as_fit(load_weights(build(), weights), own.model, context)
             job = Job(method, recipe, own, build, {"network": name}, start)

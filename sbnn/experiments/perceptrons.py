@@ -18,7 +18,7 @@ from sbnn.networks import mlp
 from sbnn.runs.context import Context
 from sbnn.runs.settings import ImageRun
 
-USES = (*images.USES, "network.hidden", "prior.c", "vary.width", "vary.augmentation")
+USES = (*images.USES, "prior.c", "vary.width", "vary.augmentation")
 
 
 def check(settings: ImageRun) -> None:
@@ -27,17 +27,17 @@ def check(settings: ImageRun) -> None:
 
 def check_recipe(method: Method, settings: ImageRun) -> None:
     for width in settings.vary.width:
-        check_plan(method, spread(settings, width))
+        check_plan(method, with_c(settings, width))
 
 
-def spread(settings: ImageRun, width: int) -> ImageRun:
+def with_c(settings: ImageRun, width: int) -> ImageRun:
     """The settings with the paper's one number c, if there is one for the width, put into slab and spike."""
     c = settings.prior.c
     if isinstance(c, dict):
         if width not in c:
             raise ConfigError(f"prior.c={c} has no value for networks of {width} units; give one, or null.")
         c = c[width]
-    return settings if c is None else settings.changed({"prior": {"log_tau1": -1 + c, "log_tau0": -5 - c}})
+    return settings if c is None else settings.changed({"prior": {"log_tau1": -1 + c, "log_tau0": -5 - c, "c": None}})
 
 
 def run(settings: ImageRun, context: Context) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def jobs(settings: ImageRun, context: Context) -> Iterator[tuple[Job, ImageData,
             for augmentation in settings.vary.augmentation:
                 build = partial(network, features, [width] * layers)
                 of = {"width": width, "augmentation": augmentation}
-                job = Job(method, recipe, spread(own, width), build, of)
+                job = Job(method, recipe, with_c(own, width), build, of)
                 yield job, *data_of(own, stored, augmentation, context, flat=True)
 
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from sbnn.checked import plainly
 from sbnn.errors import ConfigError
-from sbnn.model.methods import METHODS, NN, RIVALS, SBNN, Method
+from sbnn.model.methods import METHODS, NN, SBNN, Method
 from sbnn.runs.settings import RECIPES, RunSettings
 
 S = TypeVar("S", bound=RunSettings)
@@ -35,7 +35,8 @@ def changed(settings: S, name: str, table: str = "recipes") -> S:
 
 def check_recipes(settings: S, also: Callable[[Method, S], None]) -> None:
     """Every recipe that will be trained is a whole, valid configuration; `also` checks what the experiment asks."""
-    check_changes(settings, "recipes", [*RECIPES, *(rival.name for rival in RIVALS), FINETUNE])
+    rivals = [method.name for method in METHODS.values() if method.is_rival]
+    check_changes(settings, "recipes", [*RECIPES, *rivals, FINETUNE])
     if settings.recipe in OF_THE_PAPER and settings.recipe not in settings.recipes:
         recipe = settings.recipe
         raise ConfigError(f"recipe={recipe} asks for recipes.{recipe}, which is not there; use recipe={TUNED}.")
@@ -45,14 +46,17 @@ def check_recipes(settings: S, also: Callable[[Method, S], None]) -> None:
             if own.finetune:
                 also(NN, changed(own, FINETUNE))
         except ConfigError as error:
-            raise ConfigError(f"recipes.{recipe}: {error}") from error
+            is_named = recipe not in settings.recipes or str(error).startswith("recipes.")
+            raise error if is_named else ConfigError(f"recipes.{recipe}: {error}") from error
 
 
 def check_changes(settings: RunSettings, table: str, names: Iterable[str]) -> None:
     """A table of changes by name holds such names, and changes what may be changed."""
     for name, changes in getattr(settings, table).items():
-        if name not in names or not set(changes) <= set(CHANGEABLE):
+        if name not in names:
+            raise ConfigError(f"{table}.{name} is unknown; choose one of {', '.join(names)}.")
+        if others := [key for key in changes if key not in CHANGEABLE]:
+            key, value = others[0], plainly(changes[others[0]])
             raise ConfigError(
-                f"{table}.{name}={plainly(changes)} must be one of {', '.join(names)} with changes to "
-                f"{', '.join(CHANGEABLE)}."
+                f"{table}.{name}.{key}={value} cannot be changed there; only {', '.join(CHANGEABLE)} can."
             )

@@ -1,7 +1,6 @@
 """From a composed configuration to an experiment with settings that it can run."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Protocol, cast
 
 import pandas as pd
@@ -9,7 +8,7 @@ from omegaconf import DictConfig
 
 from sbnn.checked import plainly
 from sbnn.errors import ConfigError
-from sbnn.runs.composition import default_settings, settings_of
+from sbnn.runs.composition import default_settings, experiments, settings_of
 from sbnn.runs.context import Context
 from sbnn.runs.keys import SPECIFIC, is_below, leaves
 from sbnn.runs.settings import RunSettings
@@ -28,8 +27,8 @@ class Experiment(Protocol):
 
 
 def experiment_named(name: str) -> Experiment:
-    if find_spec(f"sbnn.experiments.{name}") is None:
-        raise ConfigError(f"name={name} has no module sbnn.experiments.{name}.")
+    if name not in experiments():
+        raise ConfigError(f"name={name} is unknown; choose one of {', '.join(experiments())}.")
     return cast(Experiment, import_module(f"sbnn.experiments.{name}"))
 
 
@@ -43,16 +42,16 @@ def prepared(cfg: DictConfig) -> tuple[Experiment, RunSettings]:
 
 
 def check_used(settings: RunSettings, experiment: Experiment) -> None:
-    """Refuse other data than the experiment's, and any value for a key that it would ignore."""
-    defaults = default_settings(settings.name, settings.budget)
-    if _collection(settings) != _collection(defaults):
-        raise ConfigError(f"experiment={settings.name} does not run on the data chosen; leave data= out.")
-    usual = dict(leaves(defaults.plain()))
-    for key, value in leaves(settings.plain()):
-        ignored = is_below(key, SPECIFIC) and not is_below(key, experiment.USES)
-        if ignored and value != usual.get(key):
-            raise ConfigError(f"{key}={plainly(value)} means nothing in experiment={settings.name}; leave it out.")
-
-
-def _collection(settings: RunSettings) -> str | None:
-    return getattr(settings.data, "collection", None)
+    """Refuse any value for a key that the experiment would ignore, in a recipe too."""
+    usual = dict(leaves(default_settings(settings.name, settings.budget).plain()))
+    changes = {"recipes": settings.recipes, "by_network": settings.by_network}
+    in_tables = (
+        (key, f"{table}.{name}.{key}", value)
+        for table, names in changes.items()
+        for name, changed in names.items()
+        for key, value in leaves(changed)
+    )
+    own = ((key, key, value) for key, value in leaves(settings.plain()) if value != usual.get(key))
+    for key, written, value in (*own, *in_tables):
+        if is_below(key, SPECIFIC) and not is_below(key, experiment.USES):
+            raise ConfigError(f"{written}={plainly(value)} means nothing in experiment={settings.name}; leave it out.")

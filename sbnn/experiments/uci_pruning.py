@@ -17,8 +17,9 @@ from sbnn.experiments.recipes import OURS, check_recipes, recipes
 from sbnn.model.methods import SBNN, Method
 from sbnn.networks import mlp
 from sbnn.runs.context import Context
+from sbnn.runs.data_settings import Enlargement
 from sbnn.runs.rows import Rows
-from sbnn.runs.settings import Enlargement, UciRun
+from sbnn.runs.settings import UciRun
 from sbnn.streams import seed_of
 from sbnn.training.fitting import Start
 
@@ -64,6 +65,7 @@ def enlarged(settings: UciRun, name: str) -> UciRun:
 def run(settings: UciRun, context: Context) -> pd.DataFrame:
     rows = Rows(settings.name)
     for name, table in available(settings).items():
+        context.data_hashes[name] = table.sha256
         for hidden in widths(name, settings):
             for method, recipe, own in recipes(settings):
                 columns = {"dataset": name, "method": method.name, "hidden": hidden, "source": table.origin}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sbnn.data.source import ReplicaSource
 from sbnn.model.flat import Layout
@@ -46,6 +46,12 @@ class Fit:
         if self.prior is None:
             raise TypeError("A network without a prior has no inclusion probabilities.")
         return self.prior.inclusion(self.posterior.second_moment)
+
+    def module(self, keep: Tensor | None = None, replica: int = 0) -> nn.Module:
+        """The network itself at a replica's posterior mean, or with only the weights in `keep` (R, M) left of it."""
+        mean = self.posterior.mean if keep is None else self.posterior.mean * keep
+        own = {name: values[replica] for name, values in self.auxiliary.items()}
+        return self.layout.load(mean[replica], own)
 
     def take(self, replicas: Tensor) -> "Fit":
         """Some of the replicas, in the given order, repeats allowed."""

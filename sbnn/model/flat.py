@@ -19,13 +19,14 @@ class Layout:
 
     A replica is one row; `forward` runs the module once per row, all rows in one program. Parameters of normalisation
     layers, and those whose names match a pattern of `leave_out` ("head.*"), are exempt: they are trained, but have no
-    posterior and no prior, and are neither pruned nor counted.
+    posterior and no prior, and are neither pruned nor counted. Parameters that require no gradient are constants.
     """
 
     def __init__(self, network: nn.Module, leave_out: Sequence[str] = ()):
         self.network = network
         self.exempt = exempt_parameters(network, leave_out)
-        parameters = {name: p for name, p in network.named_parameters() if name not in self.exempt}
+        trained = {name: p for name, p in network.named_parameters() if p.requires_grad}
+        parameters = {name: p for name, p in trained.items() if name not in self.exempt}
         if not parameters:
             raise ConfigError("The network has no parameters to put a posterior on.")
         self.names = list(parameters)
@@ -36,11 +37,11 @@ class Layout:
         self.norms = [module for module in network.modules() if _keeps_statistics(module)]
 
     def auxiliary(self, replicas: int) -> dict[str, Tensor]:
-        """What replicas have besides their weights, (R, ...) each: exempt parameters, and the module's buffers."""
+        """What replicas have besides their weights, (R, ...) each: exempt and constant parameters, and buffers."""
         named = {**dict(self.network.named_parameters()), **dict(self.network.named_buffers())}
         kept = {name: value.detach() for name, value in named.items() if name not in self.names}
         if any(kept[name].is_meta for name in self.exempt):
-            raise ConfigError("network.leave_out is not for networks of shapes only, such as this experiment's.")
+            raise ConfigError("Parameters can be left out only of a network that has values, not just shapes.")
         return {name: value.expand(replicas, *value.shape).clone() for name, value in kept.items()}
 
     def per_weight(self, values: list) -> Tensor:
@@ -85,7 +86,12 @@ class Layout:
         return torch.cat([parameters[name].detach().reshape(-1) for name in self.names])
 
     def load(self, row: Tensor, auxiliary: dict[str, Tensor] | None = None) -> nn.Module:
-        """Write one replica, (M,) and its auxiliary values, into the module, which is returned."""
+        """Write one replica, (M,) and its auxiliary values, into the module, which is returned.
+
+        Where training moves some of them, they have to be given: `Fit.module` does.
+        """
+        if auxiliary is None and (self.exempt or self.norms):
+            raise ValueError("This network has parameters or statistics besides its weights; give them too.")
         named = {**dict(self.network.named_parameters()), **dict(self.network.named_buffers())}
         with torch.no_grad():
             for name, value in (self.unflatten(row) | (auxiliary or {})).items():
@@ -146,8 +152,9 @@ def exempt_parameters(network: nn.Module, patterns: Sequence[str]) -> list[str]:
     norms = [name for name, module in network.named_modules() if isinstance(module, NORMALISATIONS)]
     return [
         name
-        for name in names
-        if name.rpartition(".")[0] in norms or any(fnmatchcase(name, pattern) for pattern in patterns)
+        for name, parameter in network.named_parameters()
+        if parameter.requires_grad
+        and (name.rpartition(".")[0] in norms or any(fnmatchcase(name, pattern) for pattern in patterns))
     ]
 
 

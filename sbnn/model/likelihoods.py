@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from sbnn.errors import DataError
+
 
 class Likelihood(ABC):
     """The contract."""
@@ -59,12 +61,14 @@ class Gaussian(Likelihood):
 
     def nll(self, outputs: Tensor, y: Tensor) -> Tensor:
         """(R,): mean over the batch of -log N(y; f, v), constant included."""
+        _check_shapes(y, outputs, outputs.shape)
         misfit = (outputs - y).square().sum(2).mean(1) * (-self.log_variance).exp()  # (R,)
         return 0.5 * (misfit + outputs.shape[2] * (self.log_variance + math.log(2 * math.pi)))
 
     @staticmethod
     def error(outputs: Tensor, y: Tensor) -> Tensor:
         """Root mean squared error, (R,)."""
+        _check_shapes(y, outputs, outputs.shape)
         return (outputs - y).square().mean(dim=(1, 2)).sqrt()
 
 
@@ -84,10 +88,21 @@ class Categorical(Likelihood):
         return []
 
     def nll(self, outputs: Tensor, y: Tensor) -> Tensor:
+        _check_shapes(y, outputs, outputs.shape[:2])
         losses = F.cross_entropy(outputs.flatten(0, 1), y.flatten(), reduction="none")
         return losses.view(y.shape).mean(dim=1)
 
     @staticmethod
     def error(outputs: Tensor, y: Tensor) -> Tensor:
         """Share of wrong labels, (R,)."""
+        _check_shapes(y, outputs, outputs.shape[:2])
         return (outputs.argmax(-1) != y).to(outputs.dtype).mean(dim=1)
+
+
+def _check_shapes(y: Tensor, outputs: Tensor, expected: torch.Size) -> None:
+    """Targets that merely broadcast against outputs would be learned wrongly without a word."""
+    if y.shape != expected:
+        raise DataError(
+            f"The targets of a batch have the shape {tuple(y.shape)} and the network's outputs {tuple(outputs.shape)}, "
+            f"(replicas, rows, outputs); the targets should be {tuple(expected)}."
+        )

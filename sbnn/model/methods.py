@@ -29,6 +29,7 @@ class Method:
     posterior: type[Posterior]
     scores: tuple[str, ...]  # what its weights can be ranked by: its own score first
     dropout: bool = False  # trained, and measured, with dropout
+    is_rival: bool = False  # can be named in the key `rivals`
 
     @property
     def score(self) -> str:
@@ -48,14 +49,17 @@ def _weight_decay(settings: PriorSettings) -> Prior | None:
     return None if settings.log_decay is None else GaussianPrior(settings.log_decay)
 
 
+def _no_prior(settings: PriorSettings) -> None:
+    return None
+
+
 SBNN = Method("sBNN", "sBNN", _mixture(SpikeSlabPrior), MeanField, ("inclusion", "snr", "magnitude"))
-BBB = Method("BbB", "BbB", _mixture(ScaleMixturePrior), MeanField, ("snr",))
+BBB = Method("BbB", "BbB", _mixture(ScaleMixturePrior), MeanField, ("snr",), is_rival=True)
 BNN = Method("BNN", "BNN", _slab_alone, MeanField, ("snr",))
-NN = Method("NN", "NN", _weight_decay, Deterministic, ("magnitude",))
-NN_DR = Method("NN_Dr", "MC dropout", _weight_decay, Deterministic, ("magnitude",), dropout=True)
-LM = Method("LM", "LM", _weight_decay, Deterministic, ("magnitude",))  # least squares; it needs no training loop
+NN = Method("NN", "NN", _weight_decay, Deterministic, ("magnitude",), is_rival=True)
+NN_DR = Method("NN_Dr", "MC dropout", _weight_decay, Deterministic, ("magnitude",), dropout=True, is_rival=True)
+LM = Method("LM", "LM", _no_prior, Deterministic, ("magnitude",))  # a network without hidden layers: least squares
 BNN_VS = replace(SBNN, name="BNN_VS", label="BNN_VS")  # on the top share of the features
 BNN_VS_CV = replace(SBNN, name="BNN_VS_CV", label="BNN_VS_CV")  # on a share that cross-validation chose
 
 METHODS = {method.name: method for method in (SBNN, BBB, BNN, NN, NN_DR, LM, BNN_VS, BNN_VS_CV)}
-RIVALS = (NN, NN_DR, BBB)  # of an experiment's key `rivals`

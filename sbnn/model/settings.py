@@ -1,20 +1,10 @@
 """What is fitted, in numbers: the nodes `prior`, `init` and `likelihood` of a configuration."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, model_validator
 
-from sbnn.checked import Any_, Flag, Log, Pattern, Portion, Positive, Settings, complaint, whole_sentence
-
-
-def _spread(value: Any) -> float | dict[int, float] | None:
-    table = value if isinstance(value, dict) else {1: value}
-    numbers = [isinstance(number, int | float) and not isinstance(number, bool) for number in table.values()]
-    if not table or not all(numbers) or not all(0 <= number <= 3 for number in table.values()):
-        raise complaint("must be a number in [0, 3], or a table of such numbers by width")
-    if not all(isinstance(width, int) for width in table):
-        raise complaint("must be a table by width, a whole number")
-    return {width: float(number) for width, number in value.items()} if isinstance(value, dict) else float(value)
+from sbnn.checked import Flag, ListOf, Log, Pattern, Portion, Settings, Within, whole_sentence
 
 
 class PriorSettings(Settings):
@@ -24,7 +14,6 @@ class PriorSettings(Settings):
     log_tau1: Log = 0.0  # slab
     log_tau0: Log = -2.0  # spike
     log_decay: Log | None = None
-    c: Annotated[float | dict[int, float], PlainValidator(_spread)] | None = None
 
     @model_validator(mode="after")
     def _spike_below_slab(self) -> Self:
@@ -38,8 +27,8 @@ class PriorSettings(Settings):
 class InitSettings(Settings):
     """Where means and standard deviations start."""
 
-    mean_scale: Positive = 0.5
-    sigma: Positive | None = 0.02  # None is the spike's own width
+    mean_scale: Annotated[float, Within("(0, 1000]")] = 0.5
+    sigma: Annotated[float, Within("[1e-8, 100]")] | None = 0.02  # None is the spike's own width
 
 
 class LikelihoodSettings(Settings):
@@ -55,4 +44,4 @@ class ModelSettings(Settings):
     prior: PriorSettings = Field(default_factory=PriorSettings)
     init: InitSettings = Field(default_factory=InitSettings)
     likelihood: LikelihoodSettings = Field(default_factory=LikelihoodSettings)
-    leave_out: Any_[Pattern] = ()
+    leave_out: ListOf[Pattern] = ()

@@ -93,5 +93,10 @@ def scoreboard(results: Path, known: Mapping[str, pd.DataFrame] | None = None) -
 
 
 def read(path: Path) -> pd.DataFrame:
-    """An experiment's verdicts; none where it was not run or not judged."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else pd.DataFrame(columns=COLUMNS)
+    """An experiment's verdicts; none where it was not run, or not judged, or the file is damaged."""
+    try:
+        found = pd.read_csv(path, dtype=str, keep_default_na=False)
+        known = list(found) == COLUMNS and found["verdict"].isin([REPRODUCED, PARTLY, NOT, NOT_RUN]).all()
+    except (OSError, ValueError):
+        known = False
+    return found if known else pd.DataFrame(columns=COLUMNS)

@@ -6,13 +6,13 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sbnn.model.methods import BBB, SBNN, Method
+from sbnn.model.methods import BBB, METHODS, SBNN, Method
 from sbnn.report import interactive
 from sbnn.report.base import Report
 from sbnn.report.cells import Percent, Published
 from sbnn.report.image_curves import LABEL, Curve, cell, curves, in_order, named, own_curves
 from sbnn.report.names import by_own_score, called
-from sbnn.report.style import METHODS, by_score, line, look, panels, plain_ticks
+from sbnn.report.style import by_score, line, look, panels, plain_ticks
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper") / "images.csv")  # errors in per cent, as printed
 TREATMENTS = {

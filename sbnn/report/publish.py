@@ -4,6 +4,8 @@ import json
 import math
 import platform
 import shutil
+import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,15 +15,16 @@ import torch
 import yaml
 
 from sbnn.errors import SbnnError
+from sbnn.files import write_text
 from sbnn.report import folders
 from sbnn.report.cells import as_csv, written
 from sbnn.report.claims import scoreboard
-from sbnn.report.page.write import write_page
+from sbnn.report.page.write import check_page, write_page
 from sbnn.report.results import Results
 from sbnn.report.style import save
 from sbnn.runs.context import Context
 from sbnn.runs.identity import budget_of, report_hash, settings_hash
-from sbnn.runs.rows import write_text
+from sbnn.runs.machine import machine
 from sbnn.runs.settings import RunSettings
 
 
@@ -29,20 +32,24 @@ def publish(
     rows: pd.DataFrame, settings: RunSettings, context: Context, seconds: float, command: str, judged: bool
 ) -> float:
     """Write a finished run's folder, whole or not at all; return its headline number for a sweeper."""
-    if not np.isfinite(rows["value"]).all():
-        bad = rows[~np.isfinite(rows["value"])].iloc[0]
-        raise SbnnError(
-            f"The {bad.metric} of {bad.method}, replicate {bad.replicate}, is not finite; nothing is written."
-        )
+    check_finite(rows)
     folders.put_back(context.output)
     text, facts = rows.to_csv(index=False, float_format="%.6g"), circumstances(settings, context, seconds, command)
     facts["left_out"] = left_out(settings, rows)
-    new = folders.fresh(context.output)
-    write_text(new / "rows.csv", text)
-    write_text(new / "config.yaml", yaml.safe_dump(settings.plain(), sort_keys=False))
     results = Results.of_run(context.output, text, facts, settings)
-    finish(results, new, judged)
+    with folders.fresh(context.output) as new:
+        write_text(new / "rows.csv", text)
+        write_text(new / "config.yaml", yaml.safe_dump(settings.plain(), sort_keys=False))
+        finish(results, new, judged)
     return results.headline
+
+
+def check_finite(rows: pd.DataFrame) -> None:
+    """Refuse measurements that are no numbers."""
+    for bad in rows[~np.isfinite(rows["value"])].itertuples():
+        raise SbnnError(
+            f"The {bad.metric} of {bad.method}, replicate {bad.replicate}, is not finite; nothing is written."
+        )
 
 
 def republish(folder: Path, gathered: bool = True) -> Results:
@@ -50,23 +57,30 @@ def republish(folder: Path, gathered: bool = True) -> Results:
     folders.put_back(folder)
     results = Results(folder)
     _ = results.rows  # a folder without rows is left alone
-    new = folders.fresh(folder)
-    for name in ("rows.csv", "config.yaml"):
-        shutil.copy(folder / name, new / name)
-    finish(results, new, judged=True, gathered=gathered)
+    with folders.fresh(folder) as new:
+        for name in ("rows.csv", "config.yaml"):
+            shutil.copy(folder / name, new / name)
+        finish(results, new, judged=True, gathered=gathered)
     return results
 
 
 def republish_all(folder: Path) -> None:
     """The same for every experiment in a folder, then for what they say together."""
+    check_page(folder)
     folders.put_back_all(folder)
-    done = [republish(path.parent, gathered=False) for path in sorted(folder.glob("[!.]*/rows.csv"))]
+    done = []
+    for path in sorted(folder.glob("[!.]*/rows.csv")):
+        try:
+            done.append(republish(path.parent, gathered=False))
+        except (SbnnError, OSError, ValueError, KeyError) as error:
+            print(f"sbnn: {path.parent} is left as it is: {error}", file=sys.stderr)
     with folders.alone(folder):
         gather(folder, *done)
 
 
 def gather(folder: Path, *known: Results) -> None:
     """Write what all experiments in a folder say together: claims and the page. Those known are not read again."""
+    check_page(folder)
     verdicts = scoreboard(folder, {results.folder.name: results.verdicts for results in known if results.on_test_data})
     write_text(folder / "claims.csv", verdicts.to_csv(index=False))
     write_page(folder, verdicts, {results.folder.name: results for results in known})
@@ -76,13 +90,14 @@ def finish(results: Results, new: Path, judged: bool, gathered: bool = True) -> 
     """Draw into the fresh folder, put it in the old one's place, and write again what all experiments say together."""
     judged = judged and results.on_test_data
     results.facts |= {"budget": budget_of(results.settings), "report": report_hash()}
-    write_text(new / "run.json", json.dumps(results.facts, indent=2) + "\n")
     for name, table in results.tables.items():
         write_text(new / f"{name}.csv", as_csv(table))
     for name, figure in results.report.figures(results.rows).items():
         save(figure, new / f"{name}.png")
     if judged:
         write_text(new / "claims.csv", results.verdicts.to_csv(index=False))
+    results.facts["files"] = sorted([*(path.name for path in new.iterdir()), "run.json"])
+    write_text(new / "run.json", json.dumps(results.facts, indent=2) + "\n")
     with folders.alone(results.folder.parent):
         folders.replace(results.folder, new)
         if judged and gathered:
@@ -109,7 +124,7 @@ def left_out(settings: RunSettings, rows: pd.DataFrame) -> list[str]:
 def circumstances(settings: RunSettings, context: Context, seconds: float, command: str) -> dict:
     """What a reader needs to judge or repeat the run."""
     packages = ("sbnn", "torch", "numpy", "pandas", "scikit-learn", "matplotlib", "hydra-core")
-    trained = sum(context.fit_seconds)
+    trained = sum(context.fit_seconds.values())
     device = torch.cuda.get_device_name(context.device) if context.device.type == "cuda" else platform.machine()
     return {
         "experiment": settings.name,
@@ -118,7 +133,11 @@ def circumstances(settings: RunSettings, context: Context, seconds: float, comma
         "measured_on": settings.data.evaluate_on,
         "seconds": round(seconds, 1),
         "training_seconds": None if math.isnan(trained) else round(trained, 1),
-        "resumed": settings.resume,
+        "fit_seconds": {name: round(spent, 2) for name, spent in context.fit_seconds.items()},
+        "resumed": bool(context.resumed),
+        "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        "machine": machine(),
+        "data": context.data_hashes,
         "device": f"{context.device.type} ({device})",
         "threads": torch.get_num_threads(),
         "processes": context.world.size,

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from PIL import Image
 
+from sbnn.compression.scores import SCORES
 from sbnn.model.methods import METHODS
 
 # Okabe and Ito's palette, and a marker each, so that grey prints can be read too: by the order of the methods' table.
@@ -25,8 +26,8 @@ LOOKS = dict(zip(METHODS, zip(cycle(PALETTE), cycle(MARKERS), strict=False), str
 # Recipes other than the tuned one: colours of methods that are never pruned next to them, markers of their own.
 RECIPE_LOOKS = {"paper": (BLUE, "<"), "set_1": (BLUE, ">"), "set_2": (VERMILLION, "d")}
 # By the score that weights are ranked by: the line, and which half of its markers is filled.
-DASHES = {"inclusion": "-", "snr": "--", "magnitude": ":"}
-FILLS = {"inclusion": "full", "snr": "none", "magnitude": "left"}
+DASHES = dict(zip(SCORES, cycle(["-", "--", ":", "-."]), strict=False))
+FILLS = dict(zip(SCORES, cycle(["full", "none", "left", "top"]), strict=False))
 plt.rcParams |= {
     "figure.dpi": 100,
     "savefig.dpi": 200,

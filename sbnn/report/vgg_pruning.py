@@ -108,7 +108,7 @@ def with_statistics(rows: pd.DataFrame) -> Figure:
     drawn, (left, right) = panels(2, width=4.8, height=3.9)
     trade_off(left, rows, NAME)
     left.set_title(f"VGG-like, width {rows.width.iloc[0]:g} (published: 1)")
-    for metric, dash, what in (("error", "-", "taken anew"), ("stale_error", "--", "of training")):
+    for metric, dash, what in (("error", "-", "taken again"), ("stale_error", "--", "of training")):
         found = own_curves(rows, metric)
         found = found.assign(left=100 * (1 - found.droprate))
         for (method, recipe), curve in found.groupby(["method", "recipe"], sort=False):

@@ -1,23 +1,26 @@
 """From yaml to settings: Hydra composes a configuration, `settings.py` checks it, and what leaves here is plain."""
 
+import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from sbnn.checked import checked
-from sbnn.errors import ConfigError
+from sbnn.errors import ConfigError, SbnnError
 from sbnn.runs.keys import NOTHING, WITHOUT_EFFECT, affecting
 from sbnn.runs.settings import RunSettings, kind_of
 
 PACKAGE = Path(__file__).parents[1]
 # In a wheel the configuration travels inside the package; in a checkout it is the top-level folder.
 CONF = PACKAGE / "conf" if (PACKAGE / "conf").is_dir() else PACKAGE.parent / "conf"
+LARGEST_YAML = 100_000  # characters
 BUDGETS = sorted(path.stem for path in (CONF / "budget").glob("*.yaml"))
 
 
@@ -68,35 +71,56 @@ def _compose(overrides: Sequence[str]) -> DictConfig:
 
 
 def _sentence(override: str, error: Exception) -> str:
-    if str(error).startswith("Could not override"):
-        return f"{override} is not a key that exists."
-    return f"{override} cannot be used ({str(error).splitlines()[0].rstrip('.')})."
+    """What Hydra and OmegaConf mean by their pages."""
+    if group := re.search(r"Could not find '(\w+)/", str(error)):
+        choices = sorted(path.stem for path in (CONF / group[1]).glob("*.yaml"))
+        return f"{override} is unknown; choose one of {', '.join(choices)}."
+    text = f"{error}\n{error.__cause__}"
+    if (missing := re.search(r"full_key: (\S+)", text)) and "is not in struct" in text:
+        if override.lstrip("+").startswith(f"{missing[1]}="):
+            return f"{override} is not a key that exists."
+        return f"{override} names {missing[1]}, which does not exist; write it as +{missing[1]}=VALUE if it should."
+    reason = error.__cause__ if str(error).startswith("Error merging") and error.__cause__ else error
+    return f"{override} cannot be used ({str(reason).splitlines()[0].rstrip('.')})."
 
 
 def settings_of(cfg: DictConfig) -> RunSettings:
     """The checked settings of a composed configuration, or one sentence naming the first key that cannot be used."""
     values = _plain(cfg)
-    name, kind = values.get("name"), kind_of(values)
-    if name in experiments() and kind is not _kind(name):
+    name = values.get("name")
+    if name in experiments() and "data" in values and _data(values) != _own_data(name):
         raise ConfigError(f"experiment={name} does not run on the data chosen; leave data= out.")
     return _checked(values)
 
 
+def _data(values: dict) -> tuple[type[RunSettings], object]:
+    """Which data a configuration chooses."""
+    table = values["data"]
+    return kind_of(values), table.get("collection") if isinstance(table, dict) else None
+
+
 @cache
-def _kind(name: str) -> type[RunSettings]:
-    """Of the data that an experiment's own yaml chooses."""
-    return kind_of(_plain(composed(f"experiment={name}")))
+def _own_data(name: str) -> tuple[type[RunSettings], object]:
+    return _data(_plain(composed(f"experiment={name}")))
 
 
 def read_settings(path: Path) -> RunSettings:
-    """The settings in the config.yaml of a finished run; keys without effect may have come since."""
-    values = _plain(OmegaConf.load(path))
+    """The settings in the config.yaml of a finished run; keys without effect may have come since.
+
+    It may be anybody's: nothing in it is resolved, and what could grow without end is refused.
+    """
+    text = path.read_text("utf-8")
+    if len(text) > LARGEST_YAML or any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+        raise SbnnError(f"{path} was not written by sbnn-run: it is too long, or repeats itself by aliases.")
+    values = yaml.safe_load(text)
     today = settings_of(composed(f"experiment={values['name']}")).plain()
     return _checked(affecting(today, [NOTHING]) | {"minutes": None} | values)
 
 
 def _plain(cfg: DictConfig) -> dict:
     """Interpolations resolved, Hydra's own node left out."""
+    if "budget" not in cfg:
+        raise ConfigError("budget is missing; leave it at its default instead of deleting it.")
     ours = OmegaConf.masked_copy(cfg, [key for key in cfg if key != "hydra"])
     try:
         return OmegaConf.to_container(ours, resolve=True)

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -22,7 +22,7 @@ from sbnn.training.session import Session
 class Context(Session):
     output: Path | None = None  # the folder that the results replace
     commit: str = "unknown"
-    code: str = "unknown"  # a hash of the files themselves
+    data_hashes: dict[str, str] = field(default_factory=dict)  # sha256 of each dataset as it was read
 
     @classmethod
     def of(cls, settings: RunSettings, output: Path) -> "Context":
@@ -35,7 +35,7 @@ class Context(Session):
         device = device_named(settings.device)
         world = World.joined(device)
         checkpoints = output.parent / ".checkpoints" / output.name
-        if not settings.resume and world.leads:
+        if settings.resume is False and world.leads:
             shutil.rmtree(checkpoints, ignore_errors=True)
         world.wait()
         return cls(
@@ -46,14 +46,15 @@ class Context(Session):
             checkpoints=checkpoints,
             checkpoint_seconds=settings.checkpoint_seconds,
             world=world,
+            code=code_hash(),
+            insists=settings.resume is True,
             output=output,
             commit=code_commit(),
-            code=code_hash(),
         )
 
     def fit(self, start: Start, data: ReplicaSource, settings: RunSettings, seeds: Sequence[int], name: str) -> Fit:
         """Train as the settings say, under a name that no other fit of the run has."""
-        agreed = fingerprint(settings, name, seeds, self.device)
+        agreed = fingerprint(settings, name, seeds, self.device, [*start.tensors(), *data.chosen()])
         return fit(start, data, settings.trainer, seeds, name, self, agreed)
 
     def forget_checkpoints(self) -> None:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from sbnn.data.download import Sources, data_directory
 from sbnn.data.uci import DATASETS
@@ -41,10 +42,13 @@ def settings_hash(settings: RunSettings) -> str:
     return digest(effective(settings))
 
 
-def fingerprint(settings: RunSettings, name: str, seeds: Sequence[int], device: torch.device) -> str:
-    """What a checkpoint must agree on with the fit that continues from it."""
+def fingerprint(
+    settings: RunSettings, name: str, seeds: Sequence[int], device: torch.device, given: Iterable[Tensor] = ()
+) -> str:
+    """What a checkpoint must agree on with the fit that continues from it; `given` is what the fit starts from."""
     place = {"device": device.type, "torch": torch.__version__}
-    return digest([effective(settings, (TRAINING,)), name, list(seeds), place])
+    contents = [hashlib.sha256(tensor.detach().cpu().contiguous().numpy()).hexdigest() for tensor in given]
+    return digest([effective(settings, (TRAINING,)), name, list(seeds), place, contents])
 
 
 def effective(settings: RunSettings, kinds: Iterable[Affects] = (TRAINING, CHOICE, MEASURING)) -> dict[str, object]:
@@ -89,7 +93,8 @@ def report_hash() -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    return (path for path in files if path.suffix not in (".md", ".typed"))
 
 
 def _hash_of(paths: Iterable[Path]) -> str:

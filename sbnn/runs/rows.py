@@ -1,6 +1,5 @@
 """The result contract: tidy, long rows with the same leading columns in every experiment."""
 
-import os
 from pathlib import Path
 
 import pandas as pd
@@ -34,15 +33,10 @@ class Rows:
 def read_rows(path: Path) -> pd.DataFrame:
     if not path.exists():
         raise SbnnError(f"{path} does not exist; train first with sbnn-run experiment={path.parent.name}.")
-    rows = pd.read_csv(path)
+    try:
+        rows = pd.read_csv(path)
+    except ValueError as error:  # pandas's own, and those of the encoding
+        raise SbnnError(f"{path} cannot be read ({str(error).splitlines()[0]}); train again.") from error
     if missing := [c for c in COLUMNS if c not in rows.columns]:
         raise SbnnError(f"{path} lacks the columns {', '.join(missing)}; it was not written by sbnn-run.")
     return rows
-
-
-def write_text(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)

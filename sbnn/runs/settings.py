@@ -5,24 +5,26 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, PlainValidator, model_validator
 
 from sbnn.checked import (
-    Any_,
     Count,
+    Distinct,
     Droprate,
     Flag,
     FolderPath,
+    ListOf,
+    NonEmpty,
     OneOf,
     Pattern,
     Portion,
     Positive,
     Rising,
     Settings,
-    Several,
     Share,
+    Size,
     StateDictPath,
     Within,
     checked,
@@ -32,16 +34,16 @@ from sbnn.checked import (
     whole_sentence,
 )
 from sbnn.compression.pruning import Pruning
-from sbnn.data.image_formats import COLLECTIONS
+from sbnn.data.images import AUGMENTATIONS
 from sbnn.data.simulated import FUNCTIONS
-from sbnn.data.uci import DATASETS
-from sbnn.model.methods import RIVALS
+from sbnn.model.methods import METHODS
 from sbnn.model.settings import InitSettings, LikelihoodSettings, ModelSettings, PriorSettings
+from sbnn.networks import LENETS
+from sbnn.runs.data_settings import ImageSettings, SimulatedSettings, UciSettings
 from sbnn.training.settings import Training
 
 RECIPES = ("tuned", "paper", "set_1", "set_2")  # of the method itself; the last three are the paper's
-AUGMENTATIONS = ("none", "crop", "crop_and_flip")
-NETWORKS = ("lenet_300_100", "lenet_5")
+RIVALS = [method.name for method in METHODS.values() if method.is_rival]
 Changes = dict[str, dict]  # by name: a part of the settings below, with other values
 
 
@@ -51,102 +53,67 @@ def _device(value: object) -> str:
     return value
 
 
+def _resume(value: object) -> bool | str:
+    if value != "auto" and not isinstance(value, bool):
+        raise complaint("must be auto, true or false")
+    return value
+
+
+def _one_number(value: Any) -> float | dict[int, float]:
+    table = value if isinstance(value, dict) else {1: value}
+    numbers = [isinstance(number, int | float) and not isinstance(number, bool) for number in table.values()]
+    if not table or not all(numbers) or not all(0 <= number <= 3 for number in table.values()):
+        raise complaint("must be a number in [0, 3], or a table of such numbers by width")
+    if not all(isinstance(width, int) for width in table):
+        raise complaint("must be a table by width, a whole number")
+    return {width: float(number) for width, number in value.items()} if isinstance(value, dict) else float(value)
+
+
 def _from_zero(values: tuple[float, ...]) -> tuple[float, ...]:
     if values[0] != 0:
         raise complaint("must begin with 0, the full network that others compare to")
     return values
 
 
-class SimulatedSettings(Settings):
-    observations: Annotated[int, Within("[2, inf)")]
-    train_share: Portion
-    replicates: Count
-    features: Count
-    alpha: Positive
-    function: Annotated[str, OneOf(*FUNCTIONS)]
-    active_share: Share
-
-    evaluate_on: ClassVar[str] = "test"
-
-    @property
-    def train_rows(self) -> int:
-        """How many of a dataset's rows train; at least one is left to test on."""
-        return min(round(self.observations * self.train_share), self.observations - 1)
-
-
-class Enlargement(Settings):
-    """Times the steps and the batch of a larger dataset."""
-
-    steps: Count = 1
-    batch: Count = 1
-
-
-DatasetName = Annotated[str, OneOf(*DATASETS)]
-
-
-class UciSettings(Settings):
-    dir: FolderPath | None
-    datasets: Several[DatasetName]
-    splits: Count | None
-    evaluate_on: Annotated[str, OneOf("test", "validation")]
-    hidden: dict[DatasetName, Several[Count]]
-    enlarge: dict[DatasetName, Enlargement]
-
-
-class ImageSettings(Settings):
-    dir: FolderPath | None
-    evaluate_on: Annotated[str, OneOf("test", "validation")]
-    validation_share: Portion
-    protocol: Annotated[str, OneOf("validation", "paper")]
-    train_images: Count | None
-    test_images: Count | None
-    collection: Annotated[str, OneOf(*COLLECTIONS)]
-    shift: Several[Annotated[float, Within("[0, 255]")]]
-    scale: Several[Positive]
-
-    @model_validator(mode="after")
-    def _one_number_for_each_channel(self) -> Self:
-        channels = COLLECTIONS[self.collection].shape[0]
-        for key in ("shift", "scale"):
-            if len(getattr(self, key)) != channels:
-                values = plainly(getattr(self, key))
-                raise whole_sentence(f"data.{key}={values} must hold {channels}: one number for each channel")
-        return self
-
-
 class NetworkSettings(Settings):
-    hidden: Several[Count]
-    leave_out: Any_[Pattern]
+    hidden: NonEmpty[Size]
+    leave_out: ListOf[Pattern]
     width: Annotated[float, Within("(0, 4]")]
 
 
 class VarySettings(Settings):
-    alpha: Several[Annotated[float, Within("[0, inf)")]]
-    features: Several[Count]
-    active_share: Several[Share]
-    function: Several[Annotated[str, OneOf(*FUNCTIONS)]]
-    target: Several[Annotated[str, OneOf("standardised", "raw")]]
-    width: Annotated[Several[Count], Rising]
-    network: Several[Annotated[str, OneOf(*NETWORKS)]]
-    augmentation: Several[Annotated[str, OneOf(*AUGMENTATIONS)]]
+    alpha: Annotated[NonEmpty[Annotated[float, Within("[0, 1e6]")]], Distinct]
+    features: Annotated[NonEmpty[Size], Distinct]
+    active_share: Annotated[NonEmpty[Share], Distinct]
+    function: Annotated[NonEmpty[Annotated[str, OneOf(*FUNCTIONS)]], Distinct]
+    target: Annotated[NonEmpty[Annotated[str, OneOf("standardised", "raw")]], Distinct]
+    width: Annotated[NonEmpty[Size], Rising]
+    network: Annotated[NonEmpty[Annotated[str, OneOf(*LENETS)]], Distinct]
+    augmentation: Annotated[NonEmpty[Annotated[str, OneOf(*AUGMENTATIONS)]], Distinct]
+
+
+class MixtureSettings(PriorSettings):
+    """With the paper's one number for both widths, in Experiment 6."""
+
+    c: Annotated[float | dict[int, float], PlainValidator(_one_number)] | None
 
 
 class SelectionSettings(Settings):
     keep_share: Annotated[float, Within("(0, 1]")]
-    folds: Annotated[int, Within("[2, inf)")]
-    thresholds: Annotated[Several[Annotated[float, Within("(0, 1]")]], Rising]
+    folds: Annotated[int, Within("[2, 1e6]")]
+    thresholds: Annotated[NonEmpty[Annotated[float, Within("(0, 1]")]], Rising]
     rule: Annotated[str, OneOf("minimum", "one_se")]
     refit: dict[str, object]  # changes to the trainer
 
 
 class DropoutSettings(Settings):
-    rates: Several[Annotated[float, Within("[0, 1)")]]
+    rates: Annotated[NonEmpty[Annotated[float, Within("[0, 1)")]], Distinct]
     validation_share: Portion
 
 
 class PredictiveSettings(Settings):
-    samples: Count
-    statistics: Annotated[int, Within("[2, inf)")]
+    samples: Size
+    statistics: Annotated[int, Within("[2, 1e9]")]
 
 
 class RunSettings(Settings):
@@ -154,15 +121,15 @@ class RunSettings(Settings):
 
     name: Annotated[str, text("the name of an experiment")]
     minutes: Positive | None
-    seed: Annotated[int, Within("[0, inf)")]
+    seed: Annotated[int, Within("[0, 1e18]")]
     device: Annotated[str, BeforeValidator(_device)]
     dtype: Annotated[str, OneOf("float32", "float64")]
-    threads: Count | None
+    threads: Annotated[int, Within("[1, 1024]")] | None
     chunk: Count
     progress: Flag
     results_dir: FolderPath
     checkpoint_seconds: Positive
-    resume: Flag
+    resume: Annotated[bool | str, BeforeValidator(_resume)]
     keep_checkpoints: Flag
     force: Flag
     init: InitSettings
@@ -174,15 +141,15 @@ class RunSettings(Settings):
     recipe: Annotated[str, OneOf("all", *RECIPES)]
     recipes: Changes
     by_network: Changes
-    rivals: Any_[Annotated[str, OneOf(*(rival.name for rival in RIVALS))]]
+    rivals: Annotated[ListOf[Annotated[str, OneOf(*RIVALS)]], Distinct]
     pretrained: StateDictPath | None
     predictive: PredictiveSettings
-    droprates: Annotated[Several[Droprate], Rising, AfterValidator(_from_zero)]
-    finetune: Annotated[Any_[Droprate], Rising]
+    droprates: Annotated[NonEmpty[Droprate], Rising, AfterValidator(_from_zero)]
+    finetune: Annotated[ListOf[Droprate], Rising]
     pruning: Pruning
     data: Settings
     network: NetworkSettings
-    prior: PriorSettings
+    prior: MixtureSettings
     budget: Annotated[str, text("the name of a budget")]
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
 """A fit's state on disk: written whole or not at all, and read back without executing code."""
 
 import math
-import os
+import sys
 import time
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sbnn.errors import CheckpointError
+from sbnn.files import written_whole
 from sbnn.model.fit import Fit
 from sbnn.streams import Streams
 from sbnn.training.optimizers import Optimizer
@@ -40,21 +41,45 @@ class TrainingState:
         return found | {"order": self.order, "optimizer": states, "streams": self.streams.state()}
 
     def restore(self, saved: dict) -> None:
-        self.step, self.order = saved["step"], saved.get("order")
-        for tensor, value in zip(self.movable, saved["movable"], strict=True):
+        """Take over a saved state; one that does not fit raises an error and leaves everything as it was."""
+        step, order = int(saved["step"]), saved.get("order")
+        movable, buffers = list(saved["movable"]), dict(saved["buffers"])
+        is_over = step == self.plan.steps
+        moments = [] if is_over else [value for state in saved["optimizer"] for value in state]
+        own = [*self.movable, *self.buffers.values(), *([] if is_over else self.optimizer.tensors())]
+        given = [*movable, *(buffers[name] for name in self.buffers), *moments]
+        if [value.shape for value in own] != [value.shape for value in given] or not 0 <= step <= self.plan.steps:
+            raise ValueError("It is of another fit.")
+        if not is_over:
+            before = self.streams.state()
+            try:
+                self.streams.load_state(saved["streams"])
+            except Exception:
+                self.streams.load_state(before)
+                raise
+        for tensor, value in zip(own, given, strict=True):
             tensor.data.copy_(value)
-        for name, value in saved["buffers"].items():
-            self.buffers[name].copy_(value)
-        if self.step < self.plan.steps:
-            self.optimizer.load_states(saved["optimizer"])
-            self.streams.load_state(saved["streams"])
+        self.step, self.order = step, order
 
 
 class Checkpoint:
-    """Where one fit keeps its state. `path=None` keeps nothing; a process that does not lead only reads."""
+    """Where one fit keeps its state. `path=None` keeps nothing; a process that does not lead only reads.
 
-    def __init__(self, path: Path | None = None, every: float = 60.0, fingerprint: str = "", leads: bool = True):
+    A state is continued from if it has the same fingerprint and, unless `code` is None, was made by the same code. One
+    that cannot be continued from is an error, or if it is `optional`, passed over with a word.
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        every: float = 60.0,
+        fingerprint: str = "",
+        leads: bool = True,
+        code: str | None = None,
+        optional: bool = False,
+    ):
         self.path, self.every, self.fingerprint, self.leads = path, every, fingerprint, leads
+        self.code, self.optional, self.was_resumed = code, optional, False
         self._began = self._saved = time.monotonic()
 
     @property
@@ -68,25 +93,44 @@ class Checkpoint:
     def save(self, state: dict) -> None:
         if self.path is None or not self.leads:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_suffix(".tmp")
-        torch.save({"fingerprint": self.fingerprint, "seconds": self.seconds, **state}, temporary)
-        os.replace(temporary, self.path)
+        known = {"fingerprint": self.fingerprint, "code": self.code, "seconds": self.seconds}
+        with written_whole(self.path) as temporary:
+            torch.save(known | state, temporary)
         self._saved = time.monotonic()
 
-    def load(self, device: torch.device) -> dict | None:
-        """The saved state, or None when there is none."""
+    def restore(self, state: TrainingState, device: torch.device) -> None:
+        """Bring a fit to where it was saved, if it was."""
         if self.path is None or not self.path.exists():
-            return None
+            return
         try:
-            state = torch.load(self.path, map_location=device, weights_only=True)
+            saved = self._read(self.path, device)
+            try:
+                state.restore(saved)
+            except Exception as error:  # of the right fingerprint, but not what a fit saves
+                raise CheckpointError(
+                    f"The checkpoint {self.path} does not hold the state of a fit; run with resume=false."
+                ) from error
+        except CheckpointError as error:
+            if not self.optional:
+                raise
+            if self.leads:
+                print(f"sbnn: a fit starts again: {error}", file=sys.stderr)
+            return
+        self._began -= saved.get("seconds", math.nan)
+        self.was_resumed = True
+
+    def _read(self, path: Path, device: torch.device) -> dict:
+        try:
+            saved = torch.load(path, map_location=device, weights_only=True)
+            kept, code = saved.get("fingerprint"), saved.get("code")
         except Exception as error:
             raise CheckpointError(
-                f"The checkpoint {self.path} cannot be read ({type(error).__name__}); run with resume=false."
+                f"The checkpoint {path} cannot be read ({type(error).__name__}); run with resume=false."
             ) from error
-        if state.pop("fingerprint", None) != self.fingerprint:
+        if kept != self.fingerprint:
             raise CheckpointError(
-                f"The checkpoint {self.path} comes from another configuration; run with resume=false to start again."
+                f"The checkpoint {path} comes from another configuration; run with resume=false to start again."
             )
-        self._began -= state.pop("seconds", math.nan)
-        return state
+        if self.optional and code != self.code:
+            raise CheckpointError(f"The checkpoint {path} was made by other code; resume=true takes it all the same.")
+        return saved

@@ -33,6 +33,11 @@ class Start:
     dropout: Tensor | None = None  # (R,) the rate of each replica
     keep: Tensor | None = None  # (R, M) weights that a point estimate is held to
 
+    def tensors(self) -> list[Tensor]:
+        """What it begins with besides the settings and a seed."""
+        origin = [] if self.origin is None else [self.origin.posterior.theta, *self.origin.auxiliary.values()]
+        return [*origin, *(given for given in (self.dropout, self.keep) if given is not None)]
+
     def replicas(self, data: ReplicaSource, part: slice, streams: Streams, session: Session) -> Fit:
         """Some of the replicas, at their starting point."""
         layout, origin = Layout(on_device(self.network, session), self.settings.leave_out), self.origin
@@ -84,9 +89,10 @@ def fit(
     for number, part in enumerate(parts):
         streams = Streams(list(seeds[part]), session.device)
         fits.append(start.replicas(data, part, streams, session))
-        checkpoint = session.checkpoint(f"{name}-{number}", fingerprint)
+        own_name = f"{name}-{number}"
+        checkpoint = session.checkpoint(own_name, fingerprint)
         train(fits[-1], data[part], streams, training, checkpoint, bar, session.world)
-        session.fit_seconds.append(checkpoint.seconds)
+        session.note(own_name, checkpoint)
     bar.close()
     return Fit.joined(fits)
 

@@ -6,6 +6,7 @@ from sbnn.data.source import ReplicaSource
 from sbnn.model.fit import Fit
 from sbnn.streams import Streams
 from sbnn.training.checkpoint import Checkpoint, TrainingState
+from sbnn.training.checks import check_data
 from sbnn.training.compiled import compiled_step
 from sbnn.training.distributed import World
 from sbnn.training.monitor import Monitor
@@ -29,7 +30,7 @@ def train(
     """Train all replicas of a fit at once, in place (Algorithm 1).
 
     The objective of minibatch i is its *mean* negative log-likelihood plus `M r_i R / n`: the paper's
-    `-log p(D_i | W) + r_i R`, both divided by the batch size. Several processes, a `world`, divide every minibatch
+    `-log p(D_i | W) + r_i R`, both divided by the batch size. NonEmpty processes, a `world`, divide every minibatch
     among them and all make the same step.
     """
     checkpoint, plan = checkpoint or Checkpoint(), Plan(training, fit.prior, data.size)
@@ -37,12 +38,12 @@ def train(
     parts = fit, optimizer, plan, streams, world
     step = compiled_step(*parts) or EagerStep(*parts)
     state, monitor = TrainingState(fit, optimizer, plan, streams), Monitor(fit, plan, bar, world.leads)
-    if (saved := checkpoint.load(streams.device)) is not None:
-        state.restore(saved)
+    checkpoint.restore(state, streams.device)
     is_over = state.step == plan.steps
     alike = [state.step, fit.layout.size, int(step.is_compiled)]
     world.check(training.batch, 2 if fit.layout.norms else 1, alike, streams.device)
 
+    check_data(fit, data)
     fit.layout.network.train()
     while state.step < plan.steps:
         x, y = data.batch(state.next_rows(), streams, world.part(training.batch))

@@ -52,6 +52,19 @@ class Monitor:
         self.check(moved)
         self.advance(self.plan.steps)
 
+    def likely_cause(self, step: int) -> str:
+        """Before the first update it can only be where the fit started; afterwards it is most often the step's size."""
+        if step == 0:
+            return (
+                "nothing has been learned yet, so what it starts from is too large: look at init.mean_scale, "
+                "init.sigma and the scale of the data"
+            )
+        if self.plan.training.temperature > 1:
+            return (
+                f"lower trainer.temperature={self.plan.training.temperature:g}, or trainer.lr={self.plan.training.lr:g}"
+            )
+        return f"the learning rate is too high for this network and data: lower trainer.lr={self.plan.training.lr:g}"
+
     def check(self, moved: Sequence[Tensor] = ()) -> None:
         """Stop with a sentence if any replica has turned non-finite, or if the last update left `moved` so."""
         weights, nll = int(self.bad_weights.min()), int(self.bad_nll.min())
@@ -61,7 +74,7 @@ class Monitor:
         if step > self.plan.steps:
             return
         term = "weights" if weights <= nll else "negative log-likelihood"
-        cause = f"the learning rate is too high for this network and data: lower trainer.lr={self.plan.training.lr:g}"
+        cause = self.likely_cause(step)
         gain = self.plan.gain(max(step - 1, 0))
         if gain > 2:
             term = "penalty's gradient" if weights <= nll else term

@@ -37,10 +37,9 @@ class Optimizer:
         for parameter, gradient, state in zip(self.parameters, gradients, self.states, strict=True):
             self.apply(parameter, gradient, state, numbers)
 
-    def load_states(self, saved: list[list[Tensor]]) -> None:
-        for state, values in zip(self.states, saved, strict=True):
-            for tensor, value in zip(state, values, strict=True):
-                tensor.copy_(value)
+    def tensors(self) -> list[Tensor]:
+        """All that the states hold."""
+        return [tensor for state in self.states for tensor in state]
 
 
 class Adam(Optimizer):

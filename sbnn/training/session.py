@@ -19,12 +19,21 @@ class Session:
     checkpoints: Path | None = None  # a folder; None keeps none
     checkpoint_seconds: float = 60.0  # between two
     world: World = World()  # noqa: RUF009
-    fit_seconds: list[float] = field(default_factory=list)  # of every fit, of earlier sittings too
+    code: str = "unknown"  # a hash of the code that runs
+    insists: bool = True  # a checkpoint that cannot be continued from is an error; else the fit starts again
+    fit_seconds: dict[str, float] = field(default_factory=dict)  # by name of the fit, with earlier sittings
+    resumed: list[str] = field(default_factory=list)  # names of the fits that were continued
 
     def checkpoint(self, name: str, fingerprint: str = "") -> Checkpoint:
         """Where a fit of that name keeps its state, which only a fit of the same fingerprint continues from."""
         path = self.checkpoints / f"{name}.pt" if self.checkpoints else None
-        return Checkpoint(path, self.checkpoint_seconds, fingerprint, self.world.leads)
+        return Checkpoint(path, self.checkpoint_seconds, fingerprint, self.world.leads, self.code, not self.insists)
+
+    def note(self, name: str, checkpoint: Checkpoint) -> None:
+        """Keep what a fit that is over says of itself."""
+        self.fit_seconds[name] = checkpoint.seconds
+        if checkpoint.was_resumed:
+            self.resumed.append(name)
 
     def bar(self, name: str, steps: int) -> tqdm:
         return tqdm(total=steps, desc=name, unit="step", disable=not self.progress, leave=True)

@@ -89,6 +89,18 @@ def test_same_seed_same_bits(small_data, method):
     assert not torch.equal(first, trained(small_data, [1, 2, 4], method)[0])
 
 
+class Restored:
+    """A state that only looks at what it is given."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def restore(self, saved):
+        if self.error is not None:
+            raise self.error
+        self.saved = saved
+
+
 class CutOff(Checkpoint):
     """Saves after every step and pulls the plug after some."""
 
@@ -121,9 +133,34 @@ def test_resumed_equals_uninterrupted(small_data, tmp_path, method, optimizer, a
 
 
 def test_checkpoint_of_another_configuration_is_refused(tmp_path):
-    Checkpoint(tmp_path / "a.pt", fingerprint="one").save({"step": 1})
+    Checkpoint(tmp_path / "a.pt", fingerprint="one", code="a").save({"step": 1})
     with pytest.raises(CheckpointError, match="another configuration"):
-        Checkpoint(tmp_path / "a.pt", fingerprint="two").load("cpu")
+        Checkpoint(tmp_path / "a.pt", fingerprint="two").restore(Restored(), "cpu")
+    with pytest.raises(CheckpointError, match="does not hold the state of a fit"):
+        Checkpoint(tmp_path / "a.pt", fingerprint="one").restore(Restored(KeyError("movable")), "cpu")
+
+
+@pytest.mark.parametrize(
+    ("saved", "reason"),
+    [
+        ({"fingerprint": "two", "code": "a"}, "another configuration"),
+        ({"fingerprint": "one", "code": "b"}, "other code"),
+        ({"fingerprint": "one", "code": "a", "movable": 3}, "does not hold the state of a fit"),
+        ([1, 2], "cannot be read"),
+        (b"half a file", "cannot be read"),
+    ],
+)
+def test_a_checkpoint_that_is_of_no_use_is_passed_over_with_a_word(small_data, tmp_path, capsys, saved, reason):
+    path = tmp_path / "fit.pt"
+    if isinstance(saved, bytes):
+        path.write_bytes(saved)
+    else:
+        torch.save(saved, path)
+    own = Checkpoint(path, fingerprint="one", code="a", optional=True)
+    found = trained(small_data, [1, 2, 3], checkpoint=own)
+    assert reason in capsys.readouterr().err
+    assert not own.was_resumed
+    assert torch.equal(found[0], trained(small_data, [1, 2, 3])[0])
 
 
 def test_a_resumed_fit_counts_its_earlier_time(tmp_path, monkeypatch):
@@ -135,18 +172,20 @@ def test_a_resumed_fit_counts_its_earlier_time(tmp_path, monkeypatch):
     now[0] += 50  # stopped meanwhile
     second = Checkpoint(tmp_path / "fit.pt")
     now[0] += 3
-    assert second.load(torch.device("cpu")) == {"step": 1}
+    second.restore(state := Restored(), torch.device("cpu"))
+    assert state.saved["step"] == 1
+    assert second.was_resumed
     assert second.seconds == 10
     torch.save({"fingerprint": "", "step": 1}, tmp_path / "old.pt")
     old = Checkpoint(tmp_path / "old.pt")
-    old.load(torch.device("cpu"))
+    old.restore(Restored(), torch.device("cpu"))
     assert math.isnan(old.seconds)
 
 
 def test_corrupt_checkpoint_is_named(tmp_path):
     (tmp_path / "a.pt").write_bytes(b"half a file")
     with pytest.raises(CheckpointError, match=r"a\.pt cannot be read"):
-        Checkpoint(tmp_path / "a.pt").load("cpu")
+        Checkpoint(tmp_path / "a.pt").restore(Restored(), "cpu")
 
 
 def test_divergence_names_step_term_and_cause(small_data):
@@ -155,10 +194,13 @@ def test_divergence_names_step_term_and_cause(small_data):
         trained(small_data, [1, 2, 3], "sBNN", hot)
     with pytest.raises(Diverged, match=r"the learning rate is too high .* trainer.lr=1e\+06"):
         trained(small_data, [1, 2, 3], "NN", hot)
+    hot = hot.model_copy(update={"temperature": 1e20, "lr": 1e-6})
+    with pytest.raises(Diverged, match=r"lower trainer.lr, widen the spike|lower trainer.temperature=1e\+20"):
+        trained(small_data, [1, 2, 3], "sBNN", hot)
 
 
 def test_divergence_in_the_very_last_step_is_seen(small_data):
-    once = Training(epochs=1, batch=60, lr=1e308, optimizer="sgd", schedule="constant")
+    once = Training(epochs=1, batch=60, lr=1, optimizer="sgd", schedule="constant").model_copy(update={"lr": 1e308})
     with pytest.raises(Diverged, match=r"at step 1 of 1: the penalty's gradient became non-finite"):
         trained(small_data, [1, 2, 3], "sBNN", once)
     huge = replace(small_data, y=small_data.y * 1e300, y_shift=None, y_scale=None)

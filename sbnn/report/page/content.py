@@ -11,7 +11,8 @@ from sbnn.report.claims import NOT, NOT_RUN, PARTLY, REPRODUCED, counted
 from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
 from sbnn.report.results import Results
 from sbnn.runs.composition import BUDGETS
-from sbnn.runs.settings import RunSettings, SimulatedSettings, UciSettings
+from sbnn.runs.data_settings import SimulatedSettings, UciSettings
+from sbnn.runs.settings import RunSettings
 
 WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
 KINDS = {REPRODUCED: "yes", PARTLY: "partly", NOT: "no", NOT_RUN: "open"}
@@ -20,7 +21,7 @@ KINDS = {REPRODUCED: "yes", PARTLY: "partly", NOT: "no", NOT_RUN: "open"}
 def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | None = None) -> list[Block]:
     """The page of the experiments in a folder; those known are not read, those that were not run are named as such."""
     found = {name: Results(folder / name) for name in WORDS["experiments"]} | dict(known or {})
-    chapters = [block for name in WORDS["experiments"] for block in experiment(name, found[name])]
+    chapters = [block for name in WORDS["experiments"] for block in readable(name, found[name])]
     return [*scoreboard(verdicts), *chapters, *errata()]
 
 
@@ -34,6 +35,16 @@ def scoreboard(verdicts: pd.DataFrame) -> Iterator[Block]:
     coloured = [Word(verdict, KINDS[verdict]) for verdict in verdicts["verdict"]]
     shown = verdicts.assign(ours=ours, verdict=coloured).rename(columns={"id": ""})
     yield Table(shown[["", "verdict", "claim", "paper", "ours", "criterion", "budget"]])
+
+
+def readable(name: str, results: Results) -> list[Block]:
+    """An experiment's chapter; if its folder is damaged, that is said instead, and the page goes on."""
+    try:
+        return list(experiment(name, results))
+    except Exception as error:  # whatever a damaged file makes of the code that reads it
+        heading = Heading(2, WORDS["experiments"][name]["title"])
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        return [heading, Text(f"The results in `{name}` cannot be read ({reason}); run it again.")]
 
 
 def experiment(name: str, results: Results) -> Iterator[Block]:

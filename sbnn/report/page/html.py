@@ -47,9 +47,9 @@ def anchor(text: str) -> str:
 
 def marked_up(text: str) -> str:
     """Code, emphasis and links of a text."""
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
     text = re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", text)
-    return re.sub(r"\[([^\]]+)\]\(([^)]+)\)", r'<a href="\2">\1</a>', text)
+    return re.sub(r"\[([^\]]+)\]\(((?:https?://|#)[^\s)]+)\)", r'<a href="\2">\1</a>', text)
 
 
 @singledispatch

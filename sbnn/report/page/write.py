@@ -5,11 +5,24 @@ from pathlib import Path
 
 import pandas as pd
 
-from sbnn.report.page.content import page
+from sbnn.errors import SbnnError
+from sbnn.files import write_text
+from sbnn.report.claims import COLUMNS
+from sbnn.report.page.content import WORDS, page
 from sbnn.report.page.html import as_html
 from sbnn.report.page.markdown import as_markdown
 from sbnn.report.results import Results
-from sbnn.runs.rows import write_text
+
+# What our own files in a folder of results begin with.
+MARKS = {"README.md": WORDS["title"], "report.html": WORDS["title"], "claims.csv": ",".join(COLUMNS)}
+
+
+def check_page(folder: Path) -> None:
+    """Refuse to write where files of these names are not ours."""
+    for name, mark in MARKS.items():
+        path = folder / name
+        if path.exists() and mark not in path.read_text("utf-8", errors="replace")[:2000]:
+            raise SbnnError(f"{path} was not written by sbnn; give results_dir a folder of its own.")
 
 
 def write_page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results]) -> None:
