@@ -71,7 +71,7 @@ def test_what_was_cut_off_is_resumed_if_nothing_changed(two_experiments, tmp_pat
     assert not attempts.was_cut_off(forced.settings)
 
 
-def test_checkpoints_that_are_of_no_use_are_begun_anew(two_experiments, tmp_path, capsys):
+def test_checkpoints_that_are_of_no_use_cost_nothing(two_experiments, tmp_path):
     results = tmp_path / "results"
     fixed = ["budget=smoke", f"results_dir={results}", "keep_checkpoints=true"]
     _, [task, _] = reproduce.plan(fixed)
@@ -80,7 +80,7 @@ def test_checkpoints_that_are_of_no_use_are_begun_anew(two_experiments, tmp_path
         path.write_bytes(b"of another configuration, or half of one")
     Attempts(results).note(task.settings, "running")
     assert two_experiments()
-    assert f"{task.name} begins again: The checkpoint" in capsys.readouterr().err
+    assert "a fit starts again: The checkpoint" in task.log.read_text()
 
 
 def test_what_sbnn_run_has_finished_is_skipped_too(two_experiments, tmp_path):
@@ -157,8 +157,9 @@ def test_stopped_from_outside_it_leaves_nothing_running(tmp_path):
         ("experiment=x", "this runs all"),
     ],
 )
-def test_bad_input_stops_it_before_anything_runs(tmp_path, monkeypatch, override, sentence):
+def test_bad_input_stops_it_before_anything_runs(tmp_path, monkeypatch, capsys, override, sentence):
     monkeypatch.setattr("sys.argv", ["sbnn-reproduce", f"results_dir={tmp_path}", override])
-    with pytest.raises(SystemExit, match=rf"sbnn: .*{sentence}"):
+    with pytest.raises(SystemExit, match="2"):
         reproduce.main()
+    assert sentence in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

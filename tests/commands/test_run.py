@@ -1,5 +1,6 @@
 """The commands as a user types them, in processes of their own."""
 
+import json
 import os
 import signal
 import subprocess
@@ -61,6 +62,7 @@ def test_divergence_leaves_no_result_file(tmp_path):
 
 
 def test_report_without_rows_says_how_to_get_them(tmp_path):
+    (tmp_path / "results").mkdir()
     answer = sbnn(tmp_path, "experiment=simulated_relevance", program=REPORT)
     assert answer.returncode == 2
     assert "train first with sbnn-run experiment=simulated_relevance" in answer.stderr
@@ -81,8 +83,9 @@ def test_killed_and_resumed_gives_the_same_rows(tmp_path):
     refused = sbnn(tmp_path, *arguments, "results_dir=cut", "resume=true", "seed=5")
     assert "another configuration" in refused.stderr
     assert refused.returncode == 3
-    answer = sbnn(tmp_path, *arguments, "results_dir=cut", "resume=true")
+    answer = sbnn(tmp_path, *arguments, "results_dir=cut")  # the same command goes on
     assert answer.returncode == 0, answer.stderr
+    assert json.loads((tmp_path / "cut" / "simulated_pruning" / "run.json").read_text())["resumed"]
     whole, cut = (tmp_path / x / "simulated_pruning" / "rows.csv" for x in ("whole", "cut"))
     assert whole.read_bytes() == cut.read_bytes()
 

@@ -288,3 +288,15 @@ def test_a_few_kills_at_random_moments(tmp_path):
     answer = subprocess.run([sys.executable, script, *options], capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "4 of 4 survived" in answer.stdout
+
+
+def test_leftovers_of_killed_runs_are_swept(configured, tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    old, young, living = (tmp_path / f".other.csv.{n}.tmp" for n in (gone.pid, 999_999_999, os.getpid()))
+    for path in (old, young, living):
+        path.write_text("half")
+    for path in (old, living):
+        os.utime(path, (0, 0))
+    execute(configured(*SMOKE), tmp_path / "simulated_relevance")
+    assert [path.exists() for path in (old, young, living)] == [False, True, True]
