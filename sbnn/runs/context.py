@@ -35,7 +35,8 @@ class Context(Session):
         device = device_named(settings.device)
         world = World.joined(device)
         checkpoints = output.parent / ".checkpoints" / output.name
-        if settings.resume is False and world.leads:
+        starts_again = settings.resume is False or settings.force
+        if starts_again and world.leads:
             shutil.rmtree(checkpoints, ignore_errors=True)
         world.wait()
         return cls(

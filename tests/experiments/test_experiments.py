@@ -210,6 +210,14 @@ def test_experiments_that_end_together_wait_for_each_other(configured, tmp_path)
     assert claims["budget"].notna().sum() == 5
 
 
+def test_trained_networks_that_were_kept_are_used_again_unless_by_force(configured, tmp_path):
+    smoke, resumed = ("experiment=simulated_relevance", "budget=smoke", "keep_checkpoints=true"), []
+    for override in ("seed=0", "resume=auto", "resume=true", "resume=false", "force=true"):
+        execute(configured(*smoke, override), tmp_path / "out")
+        resumed.append(json.loads((tmp_path / "out" / "run.json").read_text())["resumed"])
+    assert resumed == [False, True, True, False, False]
+
+
 @pytest.mark.parametrize("override", ["chunk=3", "chunk=1000"])
 def test_chunks_change_no_number(configured, tmp_path, override):
     execute(configured("experiment=simulated_relevance", "budget=smoke"), tmp_path / "a")
