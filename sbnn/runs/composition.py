@@ -110,9 +110,13 @@ def read_settings(path: Path) -> RunSettings:
     It may be anybody's: nothing in it is resolved, and what could grow without end is refused.
     """
     text = path.read_text("utf-8")
-    if len(text) > LARGEST_YAML or any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-        raise SbnnError(f"{path} was not written by sbnn-run: it is too long, or repeats itself by aliases.")
-    values = yaml.safe_load(text)
+    try:
+        foreign = len(text) > LARGEST_YAML or any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text))
+        values = None if foreign else yaml.safe_load(text)
+    except yaml.YAMLError:
+        values = None
+    if not isinstance(values, dict) or values.get("name") not in experiments():
+        raise SbnnError(f"{path} was not written by sbnn-run, or is damaged.")
     today = settings_of(composed(f"experiment={values['name']}")).plain()
     return _checked(affecting(today, [NOTHING]) | {"minutes": None} | values)
 

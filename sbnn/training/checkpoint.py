@@ -1,6 +1,7 @@
 """A fit's state on disk: written whole or not at all, and read back without executing code."""
 
 import math
+import os
 import sys
 import time
 from pathlib import Path
@@ -65,8 +66,8 @@ class TrainingState:
 class Checkpoint:
     """Where one fit keeps its state. `path=None` keeps nothing; a process that does not lead only reads.
 
-    A state is continued from if it has the same fingerprint and, unless `code` is None, was made by the same code. One
-    that cannot be continued from is an error, or if it is `optional`, passed over with a word.
+    A state is continued from if it has the same fingerprint; one that cannot be is an error. If it is `optional`, it has
+    to be made by the same `code` too, and one that cannot be continued from is set aside with a word.
     """
 
     def __init__(
@@ -114,7 +115,10 @@ class Checkpoint:
             if not self.optional:
                 raise
             if self.leads:
-                print(f"sbnn: a fit starts again: {error}", file=sys.stderr)
+                aside = self.path.with_suffix(".pt.old")
+                os.replace(self.path, aside)
+                reason = str(error).partition(";")[0]
+                print(f"sbnn: a fit starts again: {reason}; it is kept as {aside.name}.", file=sys.stderr)
             return
         self._began -= saved.get("seconds", math.nan)
         self.was_resumed = True
@@ -132,5 +136,5 @@ class Checkpoint:
                 f"The checkpoint {path} comes from another configuration; run with resume=false to start again."
             )
         if self.optional and code != self.code:
-            raise CheckpointError(f"The checkpoint {path} was made by other code; resume=true takes it all the same.")
+            raise CheckpointError(f"The checkpoint {path} was made by other code, which resume=true overlooks.")
         return saved
