@@ -66,8 +66,8 @@ class TrainingState:
 class Checkpoint:
     """Where one fit keeps its state. `path=None` keeps nothing; a process that does not lead only reads.
 
-    A state is continued from if it has the same fingerprint; one that cannot be is an error. If it is `optional`, it has
-    to be made by the same `code` too, and one that cannot be continued from is set aside with a word.
+    A state is continued from if it has the same fingerprint; one that cannot be is an error. Where it is `optional`, it
+    has to be made by the same `code` too, and one that cannot be continued from is set aside with a word.
     """
 
     def __init__(
