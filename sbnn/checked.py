@@ -140,7 +140,10 @@ Distinct = AfterValidator(_distinct)
 
 def checked(kind: type[S], values: Mapping[str, object]) -> S:
     """The settings in a dictionary that holds each of their keys, or one sentence about the first that is wrong."""
-    found = kind(**values)
+    try:
+        found = kind(**values)
+    except TypeError as error:  # Python's: a table with a number for a name
+        raise ConfigError(f"{next(_numbered(values), 'A key')} is not a key that exists.") from error
     if (key := next(_left_out(found), None)) is not None:
         raise ConfigError(f"{key} is missing; leave it at its default instead of deleting it.")
     return found
@@ -173,6 +176,15 @@ def plainly(value: object) -> str:
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key}: {plainly(below)}' for key, below in value.items())}}}"
     return f"[{', '.join(map(plainly, value))}]" if isinstance(value, list | tuple) else str(value)
+
+
+def _numbered(values: Mapping, prefix: str = "") -> Iterator[str]:
+    """Keys that are not words."""
+    for key, value in values.items():
+        if not isinstance(key, str):
+            yield f"{prefix}{key}"
+        elif isinstance(value, Mapping):
+            yield from _numbered(value, f"{prefix}{key}.")
 
 
 def _left_out(found: BaseModel, prefix: str = "") -> Iterator[str]:

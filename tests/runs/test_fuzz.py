@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sbnn.errors import SbnnError
@@ -78,6 +78,7 @@ def outcome(name, overrides):
 @pytest.mark.filterwarnings("ignore")
 @settings(max_examples=EXAMPLES, deadline=None, derandomize=EXAMPLES == 100, suppress_health_check=list(HealthCheck))
 @given(configurations())
+@example(("simulated_relevance", ["+prior={400:1}"]))
 def test_a_random_configuration_is_a_sentence_or_runs(configuration):
     sentence = outcome(*configuration)
     assert sentence is None or ("\n" not in sentence and sentence.endswith(".") and len(sentence) < 600), sentence
