@@ -94,9 +94,10 @@ def scoreboard(results: Path, known: Mapping[str, pd.DataFrame] | None = None) -
 
 def read(path: Path) -> pd.DataFrame:
     """An experiment's verdicts; none where it was not run, or not judged, or the file is damaged."""
+    nothing = pd.DataFrame(columns=COLUMNS)
     try:
-        found = pd.read_csv(path, dtype=str, keep_default_na=False)
-        known = list(found) == COLUMNS and found["verdict"].isin([REPRODUCED, PARTLY, NOT, NOT_RUN]).all()
-    except (OSError, ValueError):
-        known = False
-    return found if known else pd.DataFrame(columns=COLUMNS)
+        found = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else nothing
+    except ValueError:
+        return nothing
+    is_ours = list(found) == COLUMNS and found["verdict"].isin([REPRODUCED, PARTLY, NOT, NOT_RUN]).all()
+    return found if is_ours else nothing
