@@ -25,8 +25,8 @@ setup: $(STAMP)  ## make the virtual environment and install the pinned versions
 extra: setup  ## add a launcher or sweeper: make extra EXTRA=joblib|submitit|ray|optuna
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRA)]'
 
-test: setup lint  ## lint, then run the tests
-	$(BIN)/python -m pytest
+test: setup lint  ## lint, then run the tests, in two processes of one thread each
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 test-extras: setup  ## install every launcher and sweeper, and run the tests of sweeps with them
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,joblib,submitit,ray,optuna]'

@@ -138,6 +138,7 @@ def _checked(values: dict) -> RunSettings:
     return checked(kind_of(values), values)
 
 
+@cache
 def default_settings(name: str, budget: str) -> RunSettings:
     """What an experiment's own yaml says at a budget."""
     return settings_of(composed(f"experiment={name}", f"budget={budget}"))
