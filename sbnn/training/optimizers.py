@@ -4,6 +4,8 @@ What a step needs besides gradients is a handful of `numbers`, known before trai
 tensors and those numbers alone; SGD's takes them as tensors too, so that it can be compiled together with the gradient.
 """
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor
 
@@ -11,11 +13,8 @@ from sbnn.model.priors.base import Number
 from sbnn.training.settings import Training
 
 
-class Optimizer:
-    """Holds `states`, a tuple of tensors for each parameter.
-
-    A kind of optimiser adds `numbers(lr, step)`, steps counted from 0, and `apply`, the rule for one parameter.
-    """
+class Optimizer(ABC):
+    """Holds `states`, a tuple of tensors for each parameter."""
 
     kept: int  # tensors in a parameter's state
     takes_tensors = False  # whether the numbers may be tensors, as in a compiled pass
@@ -24,12 +23,14 @@ class Optimizer:
         self.parameters = parameters
         self.states = [tuple(torch.zeros_like(p) for _ in range(self.kept)) for p in parameters]
 
+    @abstractmethod
     def numbers(self, lr: float, step: int) -> tuple[float, ...]:
-        raise NotImplementedError
+        """What a step uses besides gradients; steps are counted from 0."""
 
     @staticmethod
+    @abstractmethod
     def apply(parameter: Tensor, gradient: Tensor, state: tuple[Tensor, ...], numbers: tuple[Number, ...]) -> None:
-        raise NotImplementedError
+        """The rule for one parameter, in place."""
 
     @torch.no_grad()
     def step(self, gradients: list[Tensor], lr: float, step: int) -> None:
