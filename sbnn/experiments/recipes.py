@@ -46,8 +46,9 @@ def check_recipes(settings: S, also: Callable[[Method, S], None]) -> None:
             if own.finetune:
                 also(NN, changed(own, FINETUNE))
         except ConfigError as error:
-            is_named = recipe not in settings.recipes or str(error).startswith("recipes.")
-            raise error if is_named else ConfigError(f"recipes.{recipe}: {error}") from error
+            if recipe not in settings.recipes or str(error).startswith("recipes."):
+                raise
+            raise ConfigError(f"recipes.{recipe}: {error}") from error
 
 
 def check_changes(settings: RunSettings, table: str, names: Iterable[str]) -> None:
