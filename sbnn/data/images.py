@@ -85,29 +85,23 @@ class ImageData:
         """Every row as it is stored, never augmented."""
         return self._read(self.rows, None)
 
-    def batch(
-        self,
-        positions: Tensor,
-        streams: Streams | None = None,
-        part: slice = slice(None),
-    ) -> tuple[Tensor, Tensor]:
-        """Inputs (R, B, ...) and labels at a part of the positions (R, B) into each replica's rows.
+    def draw(self, count: int, streams: Streams | None, part: slice = slice(None)) -> Tensor | None:
+        """How a part of a batch of `count` rows is augmented, (3, R B): each replica's own stream draws for all."""
+        if self.augmentation is None:
+            return None
+        if streams is None or len(streams) != len(self):
+            raise ValueError("Augmented batches are drawn from one random stream for every replica; pass streams.")
+        return torch.cat([self.augmentation.draw(count, one)[:, part] for one in streams.generators], 1)
 
-        Each is augmented by its replica's own stream, which draws for all of the positions.
-        """
-        drawn = None
-        if self.augmentation is not None:
-            if streams is None or len(streams) != len(self):
-                raise ValueError("Augmented batches are drawn from one random stream for every replica; pass streams.")
-            draws = [self.augmentation.draw(positions.shape[1], one)[:, part] for one in streams.generators]
-            drawn = torch.cat(draws, 1)  # (3, R B)
-        return self._read(self.rows.gather(1, positions[:, part]), drawn)
+    def read(self, positions: Tensor, drawn: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Inputs (R, B, ...) and labels at positions (R, B) into each replica's rows, augmented as drawn."""
+        return self._read(self.rows.gather(1, positions), drawn)
 
     def batches(self, streams: Streams | None = None, size: int = 1000) -> Iterator[tuple[Tensor, Tensor]]:
         """All rows, some at a time and about as many each time, augmented where there are streams to do it by."""
         positions = torch.arange(self.size, device=self.rows.device).expand(len(self), -1)
-        data = self if streams is not None else replace(self, augmentation=None)
-        return (data.batch(part, streams) for part in positions.tensor_split(math.ceil(self.size / size), dim=1))
+        parts = positions.tensor_split(math.ceil(self.size / size), dim=1)
+        return (self.read(part, None if streams is None else self.draw(part.shape[1], streams)) for part in parts)
 
     def _read(self, rows: Tensor, drawn: Tensor | None) -> tuple[Tensor, Tensor]:
         which = rows.flatten()

@@ -78,14 +78,12 @@ class ReplicaData:
     def all(self) -> tuple[Tensor, Tensor]:
         return self._inputs(self.rows), self._targets(self.rows)
 
-    def batch(
-        self,
-        positions: Tensor,
-        streams: Streams | None = None,
-        part: slice = slice(None),
-    ) -> tuple[Tensor, Tensor]:
-        """Inputs (R, B, ...) and targets at a part of the positions (R, B) into each replica's rows; none is random."""
-        rows = self.rows.gather(1, positions[:, part])
+    def draw(self, count: int, streams: Streams | None, part: slice = slice(None)) -> None:
+        """Nothing is random."""
+
+    def read(self, positions: Tensor, drawn: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Inputs (R, B, ...) and targets at positions (R, B) into each replica's rows."""
+        rows = self.rows.gather(1, positions)
         return self._inputs(rows), self._targets(rows)
 
     def _inputs(self, rows: Tensor) -> Tensor:

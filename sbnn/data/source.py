@@ -35,10 +35,11 @@ class ReplicaSource(Protocol):
     def all(self) -> tuple[Tensor, Tensor]:
         """Inputs (R, m, ...) and targets of every row."""
 
-    def batch(
-        self, positions: Tensor, streams: Streams | None = None, part: slice = slice(None)
-    ) -> tuple[Tensor, Tensor]:
-        """Inputs (R, B, ...) and targets at a part of the positions (R, B) into each replica's rows.
+    def draw(self, count: int, streams: Streams | None, part: slice = slice(None)) -> Tensor | None:
+        """What is random about a part of a batch of `count` rows, from each replica's own stream; None if nothing is.
 
-        What is random about a batch comes from the replica's own stream, which draws for all of the positions.
+        A stream draws for all of the batch, whatever the part.
         """
+
+    def read(self, positions: Tensor, drawn: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Inputs (R, B, ...) and targets at positions (R, B) into each replica's rows, in tensors only."""

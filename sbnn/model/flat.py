@@ -34,6 +34,8 @@ class Layout:
         self.sizes = [p.numel() for p in parameters.values()]
         self.size = sum(self.sizes)
         self.is_dense_chain = self._plain_sequence()
+        self.starts_flat = self.is_dense_chain and _flattens(next(network.children()))
+        self.takes_vmap = True  # until it turns out otherwise
         self.norms = [module for module in network.modules() if _keeps_statistics(module)]
 
     def auxiliary(self, replicas: int) -> dict[str, Tensor]:
@@ -74,11 +76,12 @@ class Layout:
 
     def unflatten(self, row: Tensor) -> dict[str, Tensor]:
         """One row (..., M) as named parameters: views of it."""
-        parts = row.split(self.sizes, dim=-1)
-        return {
-            name: part.unflatten(-1, shape) if len(shape) else part.squeeze(-1)
-            for name, part, shape in zip(self.names, parts, self.shapes, strict=True)
-        }
+        named, begin = {}, 0
+        for name, size, shape in zip(self.names, self.sizes, self.shapes, strict=True):
+            part = row.narrow(-1, begin, size)  # `split` would bind a compiled step to the sum of the sizes
+            named[name] = part.unflatten(-1, shape) if len(shape) else part.squeeze(-1)
+            begin += size
+        return named
 
     def flatten(self) -> Tensor:
         """The module's own parameters as one row, (M,): where a pretrained network starts."""
@@ -104,12 +107,12 @@ class Layout:
         """Outputs (R, B, out) of weights (R, M), or of named parameters (R, ...), at inputs (R, B, in).
 
         `auxiliary` takes the place of the module's other parameters and its buffers, one value per replica, and is
-        written to where the module writes to its buffers. vmap refuses that, so replicas then go one by one; a plain
-        chain of dense layers does without vmap too.
+        written to where the module writes to its buffers. vmap refuses that, and some modules: replicas then go one by
+        one. A plain chain of dense layers does without vmap too.
         """
         named = weights if isinstance(weights, dict) else self.unflatten(weights)
         replicas, values = len(named[self.names[0]]), named | (auxiliary or {})
-        if self.is_dense_chain and replicas > 1 and x.dim() == 3:
+        if self.is_dense_chain and replicas > 1 and (x.dim() == 3 or self.starts_flat):
             return self._dense_chain(values, x)
 
         def one(values: dict[str, Tensor], inputs: Tensor) -> Tensor:
@@ -117,9 +120,12 @@ class Layout:
 
         if replicas == 1:  # indexing would cost a copy of every gradient
             return one({name: v.squeeze(0) for name, v in values.items()}, x.squeeze(0)).unsqueeze(0)
-        if any(norm.training for norm in self.norms):
-            return torch.stack([one({name: v[r] for name, v in values.items()}, x[r]) for r in range(replicas)])
-        return vmap(one, randomness="different")(values, x)
+        if self.takes_vmap and not any(norm.training for norm in self.norms):
+            try:
+                return vmap(one, randomness="different")(values, x)
+            except Exception:  # recurrent layers, spectral norm, control flow that looks at data
+                self.takes_vmap = False  # a mistake in the network itself is raised again below
+        return torch.stack([one({name: v[r] for name, v in values.items()}, x[r]) for r in range(replicas)])
 
     def _plain_sequence(self) -> bool:
         """Whether the network is known layers one after another, each used once, no weight shared."""
@@ -127,15 +133,23 @@ class Layout:
             return False
         children = list(self.network.named_children())  # leaves out a module's second use
         owned = [f"{name}.{own}" for name, module in children for own, _ in module.named_parameters()]
-        known = all(type(module) in (nn.Linear, nn.ReLU, Dropout) for _, module in children)
+        known = all(type(module) in (nn.Linear, nn.ReLU, Dropout) or _flattens(module) for _, module in children)
         return known and len(children) == len(self.network) and owned == self.names
 
     def _dense_chain(self, named: dict[str, Tensor], x: Tensor) -> Tensor:
         """`forward` as batched matrix products: small networks spend half their time in vmap otherwise."""
         for name, module in self.network.named_children():
             if isinstance(module, nn.Linear):
-                weight, bias = named[f"{name}.weight"].mT, named.get(f"{name}.bias")  # (R, in, out), (R, out)
-                x = torch.bmm(x, weight) if bias is None else torch.baddbmm(bias.unsqueeze(1), x, weight)
+                weight, bias = named[f"{name}.weight"], named.get(f"{name}.bias")  # (R, out, in), (R, out)
+                if weight.shape[1] == 1:  # the other way round, the gradient of a single row takes eight times as long
+                    x = torch.bmm(weight, x.mT).mT
+                    x = x if bias is None else x + bias.unsqueeze(1)
+                elif bias is None:
+                    x = torch.bmm(x, weight.mT)
+                else:
+                    x = torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
+            elif isinstance(module, nn.Flatten):
+                x = x.flatten(2)
             elif f"{name}.rate" in named:
                 x = functional_call(module, {"rate": named[f"{name}.rate"].view(-1, 1, 1)}, (x,))
             else:
@@ -156,6 +170,10 @@ def exempt_parameters(network: nn.Module, patterns: Sequence[str]) -> list[str]:
         if parameter.requires_grad
         and (name.rpartition(".")[0] in norms or any(fnmatchcase(name, pattern) for pattern in patterns))
     ]
+
+
+def _flattens(module: nn.Module) -> bool:
+    return type(module) is nn.Flatten and (module.start_dim, module.end_dim) == (1, -1)
 
 
 def _keeps_statistics(module: nn.Module) -> bool:

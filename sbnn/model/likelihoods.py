@@ -31,8 +31,8 @@ class Likelihood(ABC):
         """What is learned with the weights, (R,) each."""
 
     @abstractmethod
-    def nll(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Mean negative log-likelihood of a batch, (R,)."""
+    def nll(self, outputs: Tensor, y: Tensor, *parameters: Tensor) -> Tensor:
+        """Mean negative log-likelihood of a batch, (R,), at other values of its parameters if they are given."""
 
     @staticmethod
     @abstractmethod
@@ -47,23 +47,23 @@ class Gaussian(Likelihood):
     is_classification = False
 
     def __init__(self, log_variance: Tensor, learned: bool):
-        self.learned = learned
-        self.log_variance = log_variance.requires_grad_(learned)  # (R,)
+        self.learned, self.log_variance = learned, log_variance  # (R,)
 
     def take(self, replicas: Tensor | slice) -> Self:
-        return type(self)(self.log_variance.detach()[replicas].clone(), self.learned)
+        return type(self)(self.log_variance[replicas].clone(), self.learned)
 
     def joined(self, parts: Sequence[Self]) -> Self:
-        return type(self)(torch.cat([part.log_variance.detach() for part in parts]), self.learned)
+        return type(self)(torch.cat([part.log_variance for part in parts]), self.learned)
 
     def parameters(self) -> list[Tensor]:
         return [self.log_variance] if self.learned else []
 
-    def nll(self, outputs: Tensor, y: Tensor) -> Tensor:
+    def nll(self, outputs: Tensor, y: Tensor, *parameters: Tensor) -> Tensor:
         """(R,): mean over the batch of -log N(y; f, v), constant included."""
         _check_shapes(y, outputs, outputs.shape)
-        misfit = (outputs - y).square().sum(2).mean(1) * (-self.log_variance).exp()  # (R,)
-        return 0.5 * (misfit + outputs.shape[2] * (self.log_variance + math.log(2 * math.pi)))
+        log_variance = parameters[0] if parameters else self.log_variance
+        misfit = (outputs - y).square().sum(2).mean(1) * (-log_variance).exp()  # (R,)
+        return 0.5 * (misfit + outputs.shape[2] * (log_variance + math.log(2 * math.pi)))
 
     @staticmethod
     def error(outputs: Tensor, y: Tensor) -> Tensor:
@@ -87,7 +87,7 @@ class Categorical(Likelihood):
     def parameters(self) -> list[Tensor]:
         return []
 
-    def nll(self, outputs: Tensor, y: Tensor) -> Tensor:
+    def nll(self, outputs: Tensor, y: Tensor, *parameters: Tensor) -> Tensor:
         _check_shapes(y, outputs, outputs.shape[:2])
         losses = F.cross_entropy(outputs.flatten(0, 1), y.flatten(), reduction="none")
         return losses.view(y.shape).mean(dim=1)

@@ -1,4 +1,4 @@
-"""NonEmpty processes, one fit: each takes a part of every minibatch, and their gradients are added up.
+"""Several processes, one fit: each takes a part of every minibatch, and their gradients are added up.
 
 Started by torchrun. All processes hold the same posterior and draw the same noise, so that nothing but gradients has to
 travel, as one flat tensor, once a step. That gives the numbers of a single process, to rounding, except with batch

@@ -35,7 +35,7 @@ class Start:
 
     def tensors(self) -> list[Tensor]:
         """What it begins with besides the settings and a seed."""
-        origin = [] if self.origin is None else [self.origin.posterior.theta, *self.origin.auxiliary.values()]
+        origin = [] if self.origin is None else [*self.origin.posterior.theta, *self.origin.auxiliary.values()]
         return [*origin, *(given for given in (self.dropout, self.keep) if given is not None)]
 
     def replicas(self, data: ReplicaSource, part: slice, streams: Streams, session: Session) -> Fit:
@@ -43,7 +43,7 @@ class Start:
         layout, origin = Layout(on_device(self.network, session), self.settings.leave_out), self.origin
         means = initial_means(layout, streams, self.settings.init.mean_scale, session.dtype)
         likelihood = self._likelihood(data, means) if origin is None else origin.likelihood.take(part)
-        theta = means[None] if origin is None else origin.posterior.theta[:, part]
+        theta = [means] if origin is None else [row[part] for row in origin.posterior.theta]
         if origin is None:
             auxiliary = layout.auxiliary(len(streams))
         else:
@@ -54,9 +54,10 @@ class Start:
         posterior = self._posterior(theta, part)
         return Fit(layout, posterior, prior, likelihood, auxiliary, self.dropout is not None, session.chunk)
 
-    def _posterior(self, theta: Tensor, part: slice) -> Posterior:
+    def _posterior(self, theta: Sequence[Tensor], part: slice) -> Posterior:
         if self.keep is not None:
-            return Masked(theta[:1], self.keep[part])
+            keep = self.keep[part]
+            return Masked(theta[0] * keep, keep)
         spike, sigma = self.settings.prior.log_tau0, self.settings.init.sigma
         return self.method.posterior.begun(theta, math.exp(spike) if sigma is None else sigma)
 
@@ -100,7 +101,7 @@ def fit(
 def as_fit(network: nn.Module, settings: ModelSettings, session: Session) -> Fit:
     """A network trained elsewhere, for a fit to start from."""
     layout = Layout(on_device(network, session), settings.leave_out)
-    return Fit(layout, Deterministic(layout.flatten()[None, None]), None, Categorical(), chunk=session.chunk)
+    return Fit(layout, Deterministic(layout.flatten()[None]), None, Categorical(), chunk=session.chunk)
 
 
 def on_device(network: nn.Module, session: Session) -> nn.Module:

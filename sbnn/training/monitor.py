@@ -8,9 +8,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from sbnn.errors import Diverged
-from sbnn.model.fit import Fit
-from sbnn.training.schedule import Plan
-from sbnn.training.step import Sight
+from sbnn.training.step import Sight, Step
 
 SECONDS = 0.5  # between two looks
 
@@ -18,20 +16,13 @@ SECONDS = 0.5  # between two looks
 class Monitor:
     """Never stops the device to look: it notes the first bad step there, and reads the note now and then."""
 
-    def __init__(self, fit: Fit, plan: Plan, bar: tqdm | None, speaks: bool):
-        self.fit, self.plan, self.bar, self.speaks = fit, plan, bar, speaks
-        mean = fit.posterior.mean
-        never = torch.full((len(mean),), plan.steps + 1, device=mean.device)
-        self.bad_weights, self.bad_nll = never, never.clone()  # first step at which each was non-finite, (R,)
+    def __init__(self, step: Step, bar: tqdm | None):
+        self.fit, self.plan, self.bad = step.fit, step.plan, step.bad
+        self.bar, self.speaks = bar, step.world.leads
         self.looked, self.counted, self.step = time.monotonic(), 0, 0
 
     def see(self, step: int, sight: Sight) -> None:
-        def first(known: Tensor, values: Tensor) -> Tensor:
-            return torch.where(torch.isfinite(values), known, known.clamp(max=step))
-
         self.step = step
-        self.bad_weights = first(self.bad_weights, sight.weights.sum(-1))
-        self.bad_nll = first(self.bad_nll, sight.nll)
         if not self.speaks or time.monotonic() - self.looked < SECONDS:  # who can speak is the one to stop
             return
         self.check()
@@ -67,12 +58,12 @@ class Monitor:
 
     def check(self, moved: Sequence[Tensor] = ()) -> None:
         """Stop with a sentence if any replica has turned non-finite, or if the last update left `moved` so."""
-        weights, nll = int(self.bad_weights.min()), int(self.bad_nll.min())
+        weights, nll = self.bad.amin(1).tolist()
         if not all(bool(torch.stack(tensor.aminmax()).isfinite().all()) for tensor in moved):
             weights = min(weights, self.step + 1)
-        step = min(weights, nll)
-        if step > self.plan.steps:
+        if min(weights, nll) > self.plan.steps:
             return
+        step = int(min(weights, nll))
         term = "weights" if weights <= nll else "negative log-likelihood"
         cause = self.likely_cause(step)
         gain = self.plan.gain(max(step - 1, 0))

@@ -13,6 +13,7 @@ from torch import Tensor
 from sbnn.model.elementwise import fitted, polynomial
 
 SQRT_HALF = 0x3F3504F3  # as the bits of a float
+IN_CACHE = 2**14  # draws that stay there from one operation to the next, where they are not one pass
 MULTIPLIERS = (0x7FEB352D, 0x846CA68B - 2**32)  # of Wellons's lowbias32
 # sin(pi t / 2) / t in powers of t^2, t in [-1, 1], and -2 log(1 + x), both to 4e-6
 SINE = fitted(lambda squared: np.sin(np.pi / 2 * np.sqrt(squared)) / np.sqrt(squared), 0, 1, 3)
@@ -25,7 +26,14 @@ def noise(key: Tensor, size: int) -> Tensor:
     A key puts the numbers 0, 1, ... on a random line modulo 2^32, whose points are then scrambled. Of the 32 bits that
     each gives, half are a radius and half an angle (Box and Muller): 2^32 different values, none above 4.9.
     """
-    number = torch.arange(size, dtype=torch.int32, device=key.device)
+    if torch.compiler.is_compiling() or key.device.type != "cpu":
+        return _drawn(key, 0, size)
+    at_once = max(1, IN_CACHE // len(key))
+    return torch.cat([_drawn(key, begin, min(begin + at_once, size)) for begin in range(0, size, at_once)], dim=1)
+
+
+def _drawn(key: Tensor, begin: int, end: int) -> Tensor:
+    number = torch.arange(begin, end, dtype=torch.int32, device=key.device)
     bits = scrambled(number * (key[:, :1] | 1) + key[:, 1:])
     radius = _minus_two_log((_shifted(bits, 16).float() + 0.5) * 2**-16).sqrt()
     turn = 1 - ((bits & 0xFFFF).float() - 32767.5).abs() * 2**-14  # the angle's cosine is the sine of this, in quarters

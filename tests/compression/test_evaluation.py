@@ -57,7 +57,7 @@ def test_a_point_estimate_is_one_network_and_dropout_many(line):
     _, data, _, _ = line
     torch.manual_seed(1)
     network = mlp(1, [8], dropout=True).double()
-    layout, means = Layout(network), torch.randn(1, 2, 25, dtype=torch.float64)
+    layout, means = Layout(network), torch.randn(2, 25, dtype=torch.float64)
     likelihood = Gaussian(torch.zeros(2, dtype=torch.float64), learned=False)
     everything = torch.ones(2, 25, dtype=torch.bool)
     point = Fit(layout, Deterministic(means), None, likelihood, chunk=10)

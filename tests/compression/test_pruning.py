@@ -58,7 +58,7 @@ def test_scores():
     torch.testing.assert_close(score(posterior, "inclusion"), torch.tensor([[9.25, 16.25]]))
     torch.testing.assert_close(score(posterior, "snr"), torch.tensor([[6.0, 8.0]]))
     torch.testing.assert_close(score(posterior, "magnitude"), torch.tensor([[3.0, 4.0]]))
-    point = Deterministic(torch.ones(1, 1, 2))
+    point = Deterministic(torch.ones(1, 2))
     torch.testing.assert_close(score(point, "magnitude"), torch.ones(1, 2))
     with pytest.raises(TypeError, match="Deterministic has no spread"):
         score(point, "snr")

@@ -393,8 +393,13 @@ def data():
 POSITIONS = torch.tensor([[0, 5, 2, 2], [7, 1, 3, 0], [4, 4, 6, 1]])
 
 
+def batch_of(data, positions, streams):
+    """As training takes it."""
+    return data.read(positions, data.draw(positions.shape[1], streams))
+
+
 def test_batches_are_scaled_rows(data):
-    x, y = data.batch(POSITIONS)
+    x, y = data.read(POSITIONS)
     assert (x.shape, x.dtype, y.shape, y.dtype) == ((3, 4, 3, 5, 7), torch.float64, (3, 4), torch.long)
     for replica in range(3):
         for place in range(4):
@@ -403,9 +408,9 @@ def test_batches_are_scaled_rows(data):
                 expected = (data.x[row, channel].double() - shift) / scale
                 torch.testing.assert_close(x[replica, place, channel], expected)
             assert y[replica, place] == data.y[row]
-    flat, _ = replace(data, flat=True).batch(POSITIONS)
+    flat, _ = replace(data, flat=True).read(POSITIONS)
     assert torch.equal(flat, x.flatten(2))
-    single, _ = replace(data, shift=data.shift.float(), scale=data.scale.float()).batch(POSITIONS)
+    single, _ = replace(data, shift=data.shift.float(), scale=data.scale.float()).read(POSITIONS)
     assert single.dtype == torch.float32
 
 
@@ -414,11 +419,11 @@ def test_the_interface_of_replica_data(data):
     part = data[1:]
     assert (len(part), part.size) == (2, 8)
     assert part.x is data.x
-    assert torch.equal(part.batch(POSITIONS[1:])[0], data.batch(POSITIONS)[0][1:])
+    assert torch.equal(part.read(POSITIONS[1:])[0], data.read(POSITIONS)[0][1:])
     assert torch.equal(data[torch.tensor([2, 0])].rows, data.rows[[2, 0]])
     x, y = data.all()
     assert (x.shape, y.shape) == ((3, 8, 3, 5, 7), (3, 8))
-    assert torch.equal(x.gather(1, POSITIONS[:, :, None, None, None].expand(-1, -1, 3, 5, 7)), data.batch(POSITIONS)[0])
+    assert torch.equal(x.gather(1, POSITIONS[:, :, None, None, None].expand(-1, -1, 3, 5, 7)), data.read(POSITIONS)[0])
 
 
 def one_by_one(image, padding, top, left, mirrored):
@@ -445,17 +450,17 @@ def test_augmentation_equals_a_loop_over_the_images(data, augmentation):
 
 def test_no_padding_and_no_flip_change_nothing(data):
     idle = replace(data, augmentation=Augmentation())
-    assert torch.equal(idle.batch(POSITIONS, Streams([1, 2, 3]))[0], data.batch(POSITIONS)[0])
+    assert torch.equal(batch_of(idle, POSITIONS, Streams([1, 2, 3]))[0], data.read(POSITIONS)[0])
 
 
 def test_replicas_augment_by_their_own_streams(data):
     augmented = replace(data, augmentation=Augmentation(2, True))
-    x, y = augmented.batch(POSITIONS, Streams([1, 2, 3]))
-    assert torch.equal(y, data.batch(POSITIONS)[1])
-    assert torch.equal(x, augmented.batch(POSITIONS, Streams([1, 2, 3]))[0])
-    assert not torch.equal(x, augmented.batch(POSITIONS, Streams([4, 5, 6]))[0])
+    x, y = batch_of(augmented, POSITIONS, Streams([1, 2, 3]))
+    assert torch.equal(y, data.read(POSITIONS)[1])
+    assert torch.equal(x, batch_of(augmented, POSITIONS, Streams([1, 2, 3]))[0])
+    assert not torch.equal(x, batch_of(augmented, POSITIONS, Streams([4, 5, 6]))[0])
     for replica, seed in enumerate([1, 2, 3]):
-        alone = augmented[replica : replica + 1].batch(POSITIONS[replica : replica + 1], Streams([seed]))[0]
+        alone = batch_of(augmented[replica : replica + 1], POSITIONS[replica : replica + 1], Streams([seed]))[0]
         assert torch.equal(alone[0], x[replica])
         top, left, mirrored = augmented.augmentation.draw(4, torch.Generator().manual_seed(seed))
         for place in range(4):
@@ -469,11 +474,11 @@ def test_only_training_batches_are_augmented(data):
     before = [generator.get_state() for generator in streams.generators]
     assert torch.equal(augmented.all()[0], data.all()[0])
     held = augmented.at(data.rows[:, :2])
-    assert torch.equal(held.batch(POSITIONS[:, :1] % 2, streams)[0], held.batch(POSITIONS[:, :1] % 2)[0])
+    assert torch.equal(batch_of(held, POSITIONS[:, :1] % 2, streams)[0], held.read(POSITIONS[:, :1] % 2)[0])
     assert all(torch.equal(a.get_state(), b) for a, b in zip(streams.generators, before, strict=True))
     for missing in (None, Streams([1])):
         with pytest.raises(ValueError, match="one random stream for every replica"):
-            augmented.batch(POSITIONS, missing)
+            batch_of(augmented, POSITIONS, missing)
 
 
 def test_all_rows_some_at_a_time(data):

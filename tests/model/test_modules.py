@@ -56,20 +56,20 @@ def trained(network, seeds=(1,), point=False, checkpoint=None, epochs=40, leave_
     layout = Layout(network.to(dtype), leave_out)
     streams = Streams(list(seeds))
     means = initial_means(layout, streams, 1.0, dtype)
-    posterior = Deterministic(means[None]) if point else MeanField.around(means, 0.02)
+    posterior = Deterministic(means) if point else MeanField.around(means, 0.02)
     prior = None if point else SpikeSlabPrior(0.0, -2.0, 0.5)
     auxiliary, data = layout.auxiliary(len(seeds)), images(len(seeds), dtype)
     training = Training(epochs=epochs, batch=20, lr=0.02, optimizer="sgd", **options)
     train(Fit(layout, posterior, prior, Categorical(), auxiliary), data, streams, training, checkpoint)
     x, y = data.all()
     error = Categorical.error(layout.forward(posterior.mean, x, auxiliary), y)
-    return {"theta": posterior.theta, **auxiliary}, error
+    return {"theta": torch.stack(posterior.theta), **auxiliary}, error
 
 
 @pytest.mark.parametrize("network", [Shared(), convolutions(norm=False), convolutions(norm=True)])
 @pytest.mark.parametrize("point", [True, False])
 def test_any_module_is_trained(network, point):
-    moved, error = trained(copy.deepcopy(network), seeds=(1, 2), point=point, epochs=80)
+    moved, error = trained(copy.deepcopy(network), seeds=(1, 2), point=point, epochs=120)
     assert (error < 0.2).all()
     assert all(value.isfinite().all() for value in moved.values())
 

@@ -21,11 +21,11 @@ X = torch.randn(40, 3, generator=torch.Generator().manual_seed(0))
 def learn(network, x, y, likelihood):
     layout = Layout(network)
     fit = Fit(layout, MeanField.around(layout.flatten()[None], 0.02), SpikeSlabPrior(), likelihood)
-    before = fit.posterior.theta.clone()
+    before = torch.stack(fit.posterior.theta)
     try:
         train(fit, ReplicaData.of(x, y), Streams([0]), Training(epochs=1, batch=20, lr=0.01))
     except DataError:
-        assert torch.equal(fit.posterior.theta, before)
+        assert torch.equal(torch.stack(fit.posterior.theta), before)
         raise
     return fit
 

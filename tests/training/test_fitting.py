@@ -29,7 +29,7 @@ def test_a_masked_network_learns_and_keeps_its_zeros():
     keep = torch.rand(1, layout.size) < 0.5
     y = torch.randint(2, (80,))
     data = ReplicaData.of(torch.randn(80, 6).double() + y[:, None], y)
-    posterior = Masked(torch.randn(1, 1, layout.size).double(), keep)
+    posterior = Masked(torch.randn(1, layout.size).double() * keep, keep)
     assert (posterior.mean[~keep] == 0).all()
     before = posterior.mean.clone()
     masked = Fit(layout, posterior, None, Categorical())

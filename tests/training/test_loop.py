@@ -32,10 +32,10 @@ def trained(data, seeds, method="sBNN", training=TRAINING, checkpoint=None, auxi
     layout, prior = Layout(mlp(5, [6, 3], dropout=dropout).double()), PRIORS[method]
     streams = Streams(seeds)
     means = initial_means(layout, streams, 1.0, torch.float64)
-    posterior = Deterministic(means[None]) if prior is None else MeanField.around(means, 0.05)
+    posterior = Deterministic(means) if prior is None else MeanField.around(means, 0.05)
     likelihood = Gaussian(torch.full((len(seeds),), -1.0).double(), learned=True)
     train(Fit(layout, posterior, prior, likelihood, auxiliary or {}), data, streams, training, checkpoint)
-    return posterior.theta, likelihood.log_variance.detach()
+    return torch.stack(posterior.theta), likelihood.log_variance
 
 
 def test_gradient_is_autograds_through_the_whole_objective(small_data):
@@ -47,7 +47,7 @@ def test_gradient_is_autograds_through_the_whole_objective(small_data):
     x, y = small_data.all()
     eps = streams.normal_(torch.empty_like(posterior.mean))
 
-    theta = posterior.theta.clone().requires_grad_()
+    theta = torch.stack(posterior.theta).requires_grad_()
     sigma = torch.nn.functional.softplus(theta[1])
     weights = theta[0] + sigma * eps
     objective = likelihood.nll(layout.forward(weights, x), y).sum() + prior.penalty(theta[0], sigma).sum() / 60
@@ -225,7 +225,7 @@ def test_optimisers_are_torchs():
         for k in range(20):
             gradient = torch.sin(mine * (k + 1))
             other.grad = torch.sin(other.detach() * (k + 1))
-            step.step([gradient], lr, k)
+            step.apply(mine, gradient, step.states[0], step.numbers(lr, k))
             reference.step()
         torch.testing.assert_close(mine, other.detach())
 

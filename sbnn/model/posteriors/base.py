@@ -8,22 +8,22 @@ import torch
 from torch import Tensor
 
 from sbnn.model.flat import Layout
-from sbnn.model.priors.base import Prior
+from sbnn.model.priors.base import Number, Prior
 from sbnn.streams import Streams
 
 
 class Posterior(ABC):
-    """The contract. One tensor `theta`, (rows, R, M), holds all that the optimiser moves; its first row is the mean."""
+    """The contract. `theta`, tensors (R, M), is all that the optimiser moves; the first of them is the mean."""
 
     is_random: bool  # whether `sample` depends on its noise
 
-    def __init__(self, theta: Tensor):
+    def __init__(self, *theta: Tensor):
         self.theta = theta
 
     @classmethod
     @abstractmethod
-    def begun(cls, theta: Tensor, sigma: float) -> Self:
-        """A copy of another posterior's theta, or of means (1, R, M), to train on; what it lacks starts from sigma."""
+    def begun(cls, theta: Sequence[Tensor], sigma: float) -> Self:
+        """A copy of another posterior's theta, or of means alone, to train on; what it lacks starts from sigma."""
 
     @property
     def mean(self) -> Tensor:
@@ -31,11 +31,15 @@ class Posterior(ABC):
 
     def take(self, replicas: Tensor) -> Self:
         """Some of the replicas, in the given order, repeats allowed."""
-        return type(self)(self.theta[:, replicas])
+        return type(self)(*(row[replicas] for row in self.theta))
+
+    def columns(self, begin: int, end: int) -> Self:
+        """Some of the weights, as views: what happens to them happens here."""
+        return type(self)(*(row[:, begin:end] for row in self.theta))
 
     def joined(self, parts: Sequence[Self]) -> Self:
         """The replicas of several posteriors of this kind."""
-        return type(self)(torch.cat([part.theta for part in parts], dim=1))
+        return type(self)(*(torch.cat(rows) for rows in zip(*(part.theta for part in parts), strict=True)))
 
     @property
     def sigma(self) -> Tensor:
@@ -52,10 +56,21 @@ class Posterior(ABC):
         """Weights (R, M) from standard normal noise."""
 
     @abstractmethod
+    def noise_of(self, weights: Tensor) -> Tensor:
+        """The noise that `sample` made these weights from; whatever, where it uses none."""
+
+    @abstractmethod
     def gradient(
-        self, grad_weights: Tensor, eps: Tensor, prior: Prior | None, penalty_weight: float, proximal: bool = False
+        self, grad_weights: Tensor, eps: Tensor, prior: Prior | None, penalty_weight: Number, proximal: bool = False
     ) -> list[Tensor]:
-        """d objective / d theta, row by row, from dL/dW at the sample and the prior's closed form."""
+        """d objective / d theta, row by row, from dL/dW at the sample and the prior's closed form.
+
+        `proximal` leaves the prior's pull at the mean to `shrinkage`.
+        """
+
+    def shrinkage(self, prior: Prior, rate: Number) -> Number:
+        """What a proximal step divides the means by after it has followed the data's gradient."""
+        raise TypeError(f"{type(self).__name__} has no proximal step.")
 
     @abstractmethod
     def penalty(self, prior: Prior | None) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from sbnn.model.posteriors.base import Posterior
-from sbnn.model.priors.base import Prior
+from sbnn.model.priors.base import Number, Prior
 
 
 class Deterministic(Posterior):
@@ -16,14 +16,17 @@ class Deterministic(Posterior):
     is_random = False
 
     @classmethod
-    def begun(cls, theta: Tensor, sigma: float) -> Self:
-        return cls(theta[:1].clone())
+    def begun(cls, theta: Sequence[Tensor], sigma: float) -> Self:
+        return cls(theta[0].clone())
 
     def sample(self, eps: Tensor) -> Tensor:
-        return self.mean.clone()
+        return self.mean
+
+    def noise_of(self, weights: Tensor) -> Tensor:
+        return weights
 
     def gradient(
-        self, grad_weights: Tensor, eps: Tensor, prior: Prior | None, penalty_weight: float, proximal: bool = False
+        self, grad_weights: Tensor, eps: Tensor, prior: Prior | None, penalty_weight: Number, proximal: bool = False
     ) -> list[Tensor]:
         if prior is not None:
             grad_weights = grad_weights + self.mean * (penalty_weight * prior.precision(self.mean.square()))
@@ -38,20 +41,23 @@ class Deterministic(Posterior):
 
 
 class Masked(Deterministic):
-    """A pruned network that is trained on: the weights outside `keep` (R, M) stay at zero."""
+    """A pruned network that is trained on: the weights outside `keep` (R, M) stay where they are, at zero."""
 
-    def __init__(self, theta: Tensor, keep: Tensor):
-        super().__init__(theta * keep)
+    def __init__(self, mean: Tensor, keep: Tensor):
+        super().__init__(mean)
         self.keep = keep
 
     def take(self, replicas: Tensor) -> Self:
-        return type(self)(self.theta[:, replicas], self.keep[replicas])
+        return type(self)(self.mean[replicas], self.keep[replicas])
+
+    def columns(self, begin: int, end: int) -> Self:
+        return type(self)(self.mean[:, begin:end], self.keep[:, begin:end])
 
     def joined(self, parts: Sequence[Self]) -> Self:
-        return type(self)(torch.cat([part.theta for part in parts], 1), torch.cat([part.keep for part in parts]))
+        return type(self)(torch.cat([part.mean for part in parts]), torch.cat([part.keep for part in parts]))
 
     def gradient(
-        self, grad_weights: Tensor, eps: Tensor, prior: Prior | None, penalty_weight: float, proximal: bool = False
+        self, grad_weights: Tensor, eps: Tensor, prior: Prior | None, penalty_weight: Number, proximal: bool = False
     ) -> list[Tensor]:
         pulled = super().gradient(grad_weights, eps, prior, penalty_weight, proximal)
         return [gradient * self.keep for gradient in pulled]

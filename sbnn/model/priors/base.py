@@ -47,14 +47,14 @@ class Prior(ABC):
         """The probability that a weight of second moment s is not zero; only a prior with two components has one."""
         raise TypeError(f"{type(self).__name__} has no inclusion probability.")
 
-    def numbers(self) -> tuple[Number, ...] | None:
-        """The prior as a few numbers that a compiled pass can take at each step; None if it cannot be compiled."""
-        return None
+    @abstractmethod
+    def numbers(self) -> tuple[Number, ...]:
+        """The prior as a few numbers, for a table of what every step uses."""
 
     @classmethod
+    @abstractmethod
     def of_numbers(cls, *numbers: Tensor) -> Any:
-        """What the numbers stand for: it has the prior's `gradient` and `precision`."""
-        raise TypeError(f"{cls.__name__} cannot be compiled.")
+        """What such numbers, on the device, stand for: it has the prior's `gradient` and `precision`."""
 
 
 def exp(value: Number) -> Number:
