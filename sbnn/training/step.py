@@ -1,6 +1,7 @@
 """One step of Algorithm 1 as a function of tensors: `compiled.py` compiles what is written here, and nothing else."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -157,7 +158,7 @@ def gradients(step: Step, weights: Tensor, x: Tensor, y: Tensor) -> tuple[list[T
     names, buffers = list(named), fit.buffers
 
     def loss(leaves: list[Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        with torch.autocast(x.device.type, torch.bfloat16, enabled=step.rule.autocast):
+        with torch.autocast(x.device.type, torch.bfloat16) if step.rule.autocast else nullcontext():
             parameters = dict(zip(names, leaves[: len(names)], strict=True))
             outputs = fit.layout.forward(parameters, x, buffers).to(weights.dtype)  # (R, B, out)
         nll = fit.likelihood.nll(outputs, y, *leaves[len(names) :])  # (R,)
