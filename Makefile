@@ -55,13 +55,12 @@ report: setup  ## draw all tables, figures and the page again from results/, no 
 readme: setup  ## write README's tables again from results/
 	$(BIN)/python scripts/update_readme.py
 
-benchmark: setup  ## time a training step against a plain one, and replicas together against one after another
-	$(BIN)/python scripts/benchmark_step.py $(ARGS)
-	$(BIN)/python scripts/benchmark_replicas.py
+benchmark: setup  ## what a step costs, in time and memory, against a plain network's: into results/benchmark
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/benchmark.py $(ARGS)
 
-benchmark-peers: setup  ## time a training step against torchbnn's, bayesian-torch's and blitz's too
+benchmark-peers: setup  ## the same with torchbnn, bayesian-torch, blitz and torch_blue among the contenders
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python scripts/benchmark_step.py $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/benchmark.py $(ARGS)
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache

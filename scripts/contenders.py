@@ -1,8 +1,7 @@
-"""What the step benchmark compares: a plain network, our own methods, and other libraries' Bayesian layers."""
+"""What the benchmark compares: plain networks, our own methods, and other libraries' Bayesian layers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
@@ -11,78 +10,74 @@ from torch import Tensor, nn
 from sbnn.data.replicas import ReplicaData
 from sbnn.model import fit as replicas
 from sbnn.model.flat import Layout
-from sbnn.model.likelihoods import Categorical
-from sbnn.model.methods import BBB, SBNN, Method
+from sbnn.model.likelihoods import Categorical, Gaussian
+from sbnn.model.methods import Method
 from sbnn.model.posteriors.base import initial_means
-from sbnn.model.posteriors.mean_field import MeanField
 from sbnn.model.settings import PriorSettings
-from sbnn.networks import lenet_5, mlp, vgg_like
+from sbnn.networks import mlp
 from sbnn.streams import Streams
 from sbnn.training.loop import train
 from sbnn.training.settings import Training
 
-PLAIN, NO_MOMENTUM, OURS = "plain + SGD", "plain + SGD, no momentum", SBNN.label
 MOMENTUM, LR = 0.9, 1e-3
+Fit = Callable[[], None]  # trains for a task's number of steps, on from where it left off
+Build = Callable[["Task"], Fit]
 
 
 @dataclass(frozen=True)
 class Task:
     """The network and the data that every contender trains on, and for how many steps at a time."""
 
-    network: Callable[[], nn.Module]
-    widths: list[int]  # of its layers, where they are dense
-    x: Tensor  # (steps * batch, ...)
-    y: Tensor  # (steps * batch,)
-    batch: int
+    name: str
+    network: Callable[..., nn.Module]
+    shape: Sequence[int]  # of an input
     steps: int
+    batch: int = 128
+    classes: int = 10  # 0 is a regression
+    replicas: int = 1
+    optimizer: str = "sgd"
+    device: torch.device = field(default_factory=lambda: torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
     @classmethod
-    def dense(cls, widths: list[int], batch: int, steps: int, device: torch.device) -> "Task":
-        return cls(lambda: mlp(widths[0], widths[1:-1], widths[-1]), widths, *rows(widths[:1], batch, steps, device))
+    def dense(cls, *widths: int, steps: int, name: str = "", **options) -> "Task":
+        def network(**choices) -> nn.Module:
+            return mlp(widths[0], widths[1:-1], widths[-1], **choices)
+
+        classes = widths[-1] if widths[-1] > 1 else 0
+        return cls(name or "-".join(map(str, widths)), network, widths[:1], steps, classes=classes, **options)
 
     @property
     def weights(self) -> int:
         return sum(parameter.numel() for parameter in self.network().parameters())
 
-
-def rows(shape: Sequence[int], batch: int, steps: int, device: torch.device) -> tuple[Tensor, Tensor, int, int]:
-    x = torch.randint(256, (batch * steps, *shape), device=device) / 255
-    return x, torch.randint(10, (batch * steps,), device=device), batch, steps
-
-
-IMAGES = {"lenet_5": (lenet_5, (1, 28, 28)), "vgg_like": (lambda: vgg_like(0.25), (3, 32, 32))}
-Fit = Callable[[], None]  # trains for a task's number of steps, on from where it left off
+    def rows(self, count: int) -> tuple[Tensor, Tensor]:
+        x = torch.randint(256, (count, *self.shape), device=self.device) / 255
+        return x, torch.randint(self.classes, (count,), device=self.device) if self.classes else x[:, :1]
 
 
-def ours(method: Method, compiled: bool = True) -> Callable[[Task], Fit]:
-    """A method of our own, through the project's own loop."""
-    prior = method.prior(PriorSettings())
+def ours(method: Method, compile_: str = "always") -> Build:
+    """A method of our own, through the project's own loop and all that it does."""
 
     def build(task: Task) -> Fit:
-        with torch.device("meta" if task.widths else task.x.device):  # as the experiments do
-            layout = Layout(task.network())
-        streams, data = Streams([0], task.x.device), ReplicaData.of(task.x, task.y)
-        posterior = MeanField.around(initial_means(layout, streams, 0.5, torch.float32), 0.02)
-        choice = "always" if compiled else "never"
-        training = Training(
-            epochs=1, batch=task.batch, lr=LR, optimizer="sgd", momentum=MOMENTUM, schedule="constant", compile=choice
-        )
-        fit = replicas.Fit(layout, posterior, prior, Categorical())
+        streams = Streams(list(range(task.replicas)), task.device)
+        data = ReplicaData.of(*task.rows(task.steps * task.batch), task.replicas)
+        layout = Layout(task.network(**({"dropout": True} if method.dropout else {})).to(task.device))
+        means = initial_means(layout, streams, 0.5, torch.float32)
+        likelihood = Categorical() if task.classes else Gaussian(torch.zeros(task.replicas, device=task.device), True)
+        fit = replicas.Fit(layout, method.posterior.begun([means], 0.02), method.prior(PriorSettings()), likelihood)
+        settings = {"optimizer": task.optimizer, "momentum": MOMENTUM, "schedule": "constant", "compile": compile_}
+        training = Training(epochs=1, batch=task.batch, lr=LR, **settings)
         return lambda: train(fit, data, streams, training)
 
     return build
 
 
-def usual(
-    task: Task,
-    network: nn.Module,
-    loss: Callable[[nn.Module, Tensor, Tensor], Tensor],
-    momentum: float = MOMENTUM,
-) -> Fit:
-    """The usual loop around a module, `loss` being that of a batch."""
-    network = network.to(task.x.device)
-    optimizer = torch.optim.SGD(network.parameters(), LR, momentum)
-    x, y = task.x[: task.batch].clone(), task.y[: task.batch].clone()
+def usual(task: Task, network: nn.Module, loss: Callable[[nn.Module, Tensor, Tensor], Tensor]) -> Fit:
+    """The usual loop around a module, `loss` being that of a batch, which never changes."""
+    network = network.to(task.device)
+    choices = {"sgd": lambda p: torch.optim.SGD(p, LR, MOMENTUM), "adam": lambda p: torch.optim.Adam(p, LR)}
+    optimizer = choices[task.optimizer](network.parameters())
+    x, y = task.rows(task.batch)
 
     def fit() -> None:
         for _ in range(task.steps):
@@ -93,44 +88,54 @@ def usual(
     return fit
 
 
-def plain(momentum: float) -> Callable[[Task], Fit]:
-    return lambda task: usual(task, task.network(), lambda net, x, y: F.cross_entropy(net(x), y), momentum)
+def plain(task: Task) -> Fit:
+    distance = F.cross_entropy if task.classes else F.mse_loss
+    return usual(task, task.network(), lambda net, x, y: distance(net(x), y))
 
 
-def stacked(task: Task, layer: Callable[[int, int], nn.Module], container: type = nn.Sequential) -> nn.Module:
-    """The task's dense layers as another library has them."""
-    return container(*[part for sizes in pairwise(task.widths) for part in (layer(*sizes), nn.ReLU())][:-1])
+def converted(task: Task, dense: Callable, convolution: Callable, container: type = nn.Sequential) -> nn.Module:
+    """The task's network with another library's layers in the places of torch's."""
+
+    def layer(module: nn.Module) -> nn.Module:
+        if isinstance(module, nn.Linear):
+            return dense(module.in_features, module.out_features)
+        if isinstance(module, nn.Conv2d):
+            return convolution(module.in_channels, module.out_channels, module.kernel_size)
+        return module
+
+    return container(*map(layer, task.network()))
 
 
 def torchbnn(task: Task) -> Fit:
-    from torchbnn import BayesLinear, BKLLoss
+    from torchbnn import BayesConv2d, BayesLinear, BKLLoss
 
-    divergence, n = BKLLoss(reduction="sum"), len(task.x)
+    divergence, n = BKLLoss(reduction="sum"), task.steps * task.batch
 
     def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         return F.cross_entropy(net(x), y) + divergence(net).sum() / n
 
-    return usual(task, stacked(task, lambda inputs, outputs: BayesLinear(0, 0.1, inputs, outputs)), loss)
+    layers = (lambda *sizes: BayesLinear(0, 0.1, *sizes), lambda *sizes: BayesConv2d(0, 0.1, *sizes))
+    return usual(task, converted(task, *layers), loss)
 
 
 def bayesian_torch(task: Task) -> Fit:
-    from bayesian_torch.layers import LinearReparameterization
+    from bayesian_torch.layers import Conv2dReparameterization, LinearReparameterization
 
     def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         total = 0.0
         for layer in net:
-            if isinstance(layer, LinearReparameterization):
+            if isinstance(layer, LinearReparameterization | Conv2dReparameterization):
                 x, divergence = layer(x)
                 total = total + divergence
             else:
                 x = layer(x)
-        return F.cross_entropy(x, y) + total / len(task.x)
+        return F.cross_entropy(x, y) + total / (task.steps * task.batch)
 
-    return usual(task, stacked(task, LinearReparameterization), loss)
+    return usual(task, converted(task, LinearReparameterization, Conv2dReparameterization), loss)
 
 
 def blitz(task: Task) -> Fit:
-    from blitz.modules import BayesianLinear
+    from blitz.modules import BayesianConv2d, BayesianLinear
     from blitz.utils import variational_estimator
 
     @variational_estimator
@@ -138,19 +143,26 @@ def blitz(task: Task) -> Fit:
         """The decorator adds methods to the class it is given, which had better not be torch's own."""
 
     def loss(net: nn.Module, x: Tensor, y: Tensor) -> Tensor:
-        return net.sample_elbo(x, y, F.cross_entropy, sample_nbr=1, complexity_cost_weight=1 / len(task.x))
+        n = task.steps * task.batch
+        return net.sample_elbo(x, y, F.cross_entropy, sample_nbr=1, complexity_cost_weight=1 / n)
 
-    return usual(task, stacked(task, BayesianLinear, Network), loss)
+    return usual(task, converted(task, BayesianLinear, BayesianConv2d, Network), loss)
 
 
-CONTENDERS = {
-    PLAIN: plain(MOMENTUM),
-    NO_MOMENTUM: plain(0.0),
-    OURS: ours(SBNN),
-    f"{SBNN.label}, not compiled": ours(SBNN, compiled=False),
-    BBB.label: ours(BBB),
+def torch_blue(task: Task) -> Fit:
+    from torch_blue.vi import KullbackLeiblerLoss, convert_to_vimodule
+    from torch_blue.vi.distributions import Categorical as Labels
+
+    network = task.network()
+    convert_to_vimodule(network)
+    network.return_log_probs = True
+    elbo = KullbackLeiblerLoss(Labels(), task.steps * task.batch)
+    return usual(task, network, lambda net, x, y: elbo(net(x, samples=1), y))
+
+
+PEERS: dict[str, Build] = {
     "torchbnn": torchbnn,
     "bayesian-torch": bayesian_torch,
     "blitz": blitz,
+    "torch_blue": torch_blue,
 }
-DENSE_ONLY = ("torchbnn", "bayesian-torch", "blitz")

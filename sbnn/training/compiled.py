@@ -43,7 +43,10 @@ def compiled(function: Callable) -> Callable:
 
 
 def whole(step: Step, now: Now) -> Sight:
-    """Everything from the batch to the update in one compiled function."""
+    """Everything from the batch to the update in one compiled function, on CUDA one graph of kernels."""
+    if now.numbers.is_cuda:  # such a graph writes only to tensors that it is told will stay where they are
+        for tensor in (step.bad, *step.fit.movable(), *step.optimizer.tensors()):
+            torch._dynamo.mark_static_address(tensor, guard=False)
     return compiled(advance)(step, now)
 
 

@@ -84,6 +84,57 @@ def test_replicas_with_batch_norm_are_what_each_is_alone(compile_):
             torch.testing.assert_close(alone[name][0], together[name][place])
 
 
+class Recurrent(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.layer, self.head = kind(12, 5, batch_first=True), nn.Linear(5, CLASSES)
+
+    def forward(self, x):
+        return self.head(self.layer(x.flatten(2).mT.reshape(len(x), -1, 12))[0][:, -1])
+
+
+class Looking(nn.Module):
+    """Its control flow depends on the data."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(72, CLASSES)
+
+    def forward(self, x):
+        x = x.flatten(1)
+        return self.head(-x if x.sum() < 0 else x)
+
+
+REFUSED = {
+    "lstm": lambda: Recurrent(nn.LSTM),
+    "gru": lambda: Recurrent(nn.GRU),
+    "spectral": lambda: nn.Sequential(nn.Flatten(), nn.utils.parametrizations.spectral_norm(nn.Linear(72, CLASSES))),
+    "looking": Looking,
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_replicas_go_one_by_one_where_vmap_refuses(kind):
+    torch.manual_seed(0)
+    network = REFUSED[kind]()
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    together, error = trained(copy.deepcopy(network), seeds=(1, 2), epochs=20)
+    assert (error < 0.4).all()
+    for place, seed in enumerate((1, 2)):
+        alone, _ = trained(copy.deepcopy(network), seeds=(seed,), epochs=20)
+        torch.testing.assert_close(alone["theta"][:, 0], together["theta"][:, place])
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+
+
+def test_a_mistake_in_a_network_is_its_own():
+    class Wrong(Looking):
+        def forward(self, x):
+            return self.head(x)
+
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        trained(Wrong(), seeds=(1, 2))
+
+
 def test_norm_layers_and_patterns_are_exempt():
     network = convolutions(norm=True)
     layout = Layout(network, ["5.*"])
