@@ -1,5 +1,6 @@
 """What the benchmark compares: plain networks, our own methods, and other libraries' Bayesian layers."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -50,6 +51,7 @@ class Task:
     def weights(self) -> int:
         return sum(parameter.numel() for parameter in self.network().parameters())
 
+    @functools.cache  # noqa: B019
     def rows(self, count: int) -> tuple[Tensor, Tensor]:
         x = torch.randint(256, (count, *self.shape), device=self.device) / 255
         return x, torch.randint(self.classes, (count,), device=self.device) if self.classes else x[:, :1]
@@ -61,7 +63,9 @@ def ours(method: Method, compile_: str = "always") -> Build:
     def build(task: Task) -> Fit:
         streams = Streams(list(range(task.replicas)), task.device)
         data = ReplicaData.of(*task.rows(task.steps * task.batch), task.replicas)
-        layout = Layout(task.network(**({"dropout": True} if method.dropout else {})).to(task.device))
+        shapes_only = len(task.shape) == 1 and not method.dropout  # as the experiments do
+        with torch.device("meta" if shapes_only else task.device):
+            layout = Layout(task.network(**({"dropout": True} if method.dropout else {})))
         means = initial_means(layout, streams, 0.5, torch.float32)
         likelihood = Categorical() if task.classes else Gaussian(torch.zeros(task.replicas, device=task.device), True)
         fit = replicas.Fit(layout, method.posterior.begun([means], 0.02), method.prior(PriorSettings()), likelihood)

@@ -1,37 +1,62 @@
-"""The step benchmark runs and measures what it says; how long anything takes is not asserted, how much memory is."""
+"""The benchmark runs and measures what it says; how long anything takes is not asserted, how much memory is."""
 
 import importlib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 
-from sbnn.model.methods import BBB, SBNN
+from sbnn.model.methods import SBNN
+from sbnn.networks import lenet_5
+from sbnn.report import benchmark as report
 
 
 @pytest.fixture
 def benchmark(monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "scripts")
     threads = torch.get_num_threads()
-    yield importlib.import_module("benchmark_step")
+    yield importlib.import_module("benchmark")
     torch.set_num_threads(threads)
 
 
-@pytest.mark.parametrize("network", ["mlp", "lenet_5"])
-def test_prints_a_row_for_every_contender(benchmark, monkeypatch, capsys, network):
-    slow = benchmark.CONTENDERS[f"{SBNN.label}, not compiled"]  # half a minute less
-    for method in (SBNN, BBB):
-        monkeypatch.setitem(benchmark.CONTENDERS, method.label, slow)
-    options = {"inputs": "6", "hidden": "8", "batch": "4", "steps": "2", "rounds": "2", "threads": "1"}
-    benchmark.main([part for name, value in (options | {"network": network}).items() for part in (f"--{name}", value)])
+def test_writes_rows_tables_and_a_figure(benchmark, tmp_path, capsys):
+    task, picture = benchmark.Task.dense(6, 8, 10, steps=2, batch=4), {"steps": 1, "batch": 2}
+    plain, eager = benchmark.plain, benchmark.ours(SBNN, "never")  # to compile would take half a minute
+    images = benchmark.Task("LeNet-5", lenet_5, (1, 28, 28), **picture)
+
+    def few():
+        both = {benchmark.PLAIN: plain, SBNN.label: eager, benchmark.EAGER: eager}
+        for measure in ("step", "replicas", "weights", "memory"):
+            yield benchmark.Comparison(measure, task, both)
+        yield benchmark.Comparison("step", images, {benchmark.PLAIN: plain} | benchmark.PEERS)
+        yield benchmark.Comparison("small", task, {benchmark.EAGER: eager, SBNN.label: eager})
+
+    benchmark.main(["--folder", str(tmp_path / report.FOLDER), "--rounds", "2"], few)
     printed = capsys.readouterr().out
-    for name in [name for name in benchmark.CONTENDERS if network == "mlp" or name not in benchmark.DENSE_ONLY]:
-        rows = [line for line in printed.splitlines() if line.startswith(f"{name}  ")]
-        assert len(rows) == 2 or (len(rows) == 1 and "pip install '.[bench]'" in rows[0])
+    rows = pd.read_csv(tmp_path / report.FOLDER / "rows.csv")
+    for peer in benchmark.PEERS:
+        assert peer in set(rows.contender) or f"{peer}: not installed" in printed
+    assert (rows[rows.contender == benchmark.PLAIN].query("measure != 'memory'").ratio == 1).all()
+    assert {"cpu", "torch", "commit", "cores"} <= set(rows.columns)
+    assert {path.name for path in (tmp_path / report.FOLDER).iterdir()} == {
+        "rows.csv",
+        "steps.csv",
+        "small.csv",
+        "cost.png",
+    }
+    assert "What a step costs" in (tmp_path / "README.md").read_text()
+
+
+def test_the_committed_tables_are_made_of_the_committed_rows():
+    folder = Path(__file__).parents[1] / "results" / report.FOLDER
+    rows = pd.read_csv(folder / "rows.csv")
+    for name, table in report.tables(rows).items():
+        assert (folder / f"{name}.csv").read_text() == table.to_csv(index=False)
 
 
 def test_peak_memory_is_what_a_hand_counts(benchmark):
-    task = benchmark.Task.dense([6, 8, 10], 4, 2, torch.device("cpu"))
+    task = benchmark.Task.dense(6, 8, 10, steps=2, batch=4)
 
     def build(_):
         for_building = torch.zeros(5000)
@@ -50,7 +75,7 @@ def test_peak_memory_is_what_a_hand_counts(benchmark):
 def test_training_keeps_six_numbers_a_weight(benchmark):
     """Means, widths, their velocities, a draw and its gradient: half as much again as a plain network and its state."""
     torch.set_num_threads(1)  # the profiler sees one thread's allocations
-    task = benchmark.Task.dense([400, 600, 10], 4, 2, torch.device("cpu"))
-    build = benchmark.CONTENDERS[SBNN.label]
+    task = benchmark.Task.dense(400, 600, 10, steps=2, batch=4)
+    build = benchmark.ours(SBNN)
     build(task)()  # compiles
-    assert benchmark.peak_bytes(task, build) < 6.1 * 4 * task.weights
+    assert benchmark.peak_bytes(task, build) < 6.15 * 4 * task.weights

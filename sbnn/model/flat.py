@@ -74,10 +74,10 @@ class Layout:
         """Inputs that feed each weight, (M,); a bias has none and reads 1."""
         return self.per_weight([shape[1:].numel() if len(shape) > 1 else 1 for shape in self.shapes]).double()
 
-    def unflatten(self, row: Tensor) -> dict[str, Tensor]:
-        """One row (..., M) as named parameters: views of it."""
+    def unflatten(self, row: Tensor, which: slice = slice(None)) -> dict[str, Tensor]:
+        """One row (..., M) as named parameters: views of it. `which` says of which of them it is the row."""
         named, begin = {}, 0
-        for name, size, shape in zip(self.names, self.sizes, self.shapes, strict=True):
+        for name, size, shape in zip(self.names[which], self.sizes[which], self.shapes[which], strict=True):
             part = row.narrow(-1, begin, size)  # `split` would bind a compiled step to the sum of the sizes
             named[name] = part.unflatten(-1, shape) if len(shape) else part.squeeze(-1)
             begin += size

@@ -7,28 +7,27 @@ memory each. The formulas are those of `step.py`, traced; nothing is written twi
 import functools
 import sys
 from collections.abc import Callable
-from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from sbnn.errors import ConfigError
 from sbnn.model.fit import Fit
-from sbnn.model.posteriors.base import Posterior
 from sbnn.training.distributed import World
+from sbnn.training.parts import Numbers, Part, Rule, neighbours
 from sbnn.training.schedule import Plan
-from sbnn.training.step import Now, Numbers, Rule, Sight, Step, Way, advance, draw, gradients, note, update
+from sbnn.training.step import Now, Sight, Step, Way, advance, gradients, move_others, note
 
 # To compile takes ten seconds or more the first time, two or three when the result is found on disk, and serves later
 # fits of the same kind too. It saves the time to call for each operation of a step, and passes over the weights.
-WORTH_COMPILING = 3.0  # seconds
+WORTH_COMPILING = 3.0  # seconds a part
 SAVED_A_STEP, SAVED_A_WEIGHT = 1e-3, 25e-9
-SMALL = 2**16  # weights whose update takes less time than calling for it
 OPTIONS: dict[str, str | int | bool | Callable] = {
     "cpp.enable_floating_point_contract_flag": "fast",  # multiply and add in one instruction
     # Name an intermediate result after so many operations. At the default of 30, whatever uses one twice is traced
     # twice, all the way down, and compiling takes minutes instead of seconds.
     "realize_opcount_threshold": 10,
+    "fallback_random": True,  # dropout's masks by torch's own generator: as fast, and the same as without compiling
 }
 
 
@@ -51,55 +50,34 @@ def whole(step: Step, now: Now) -> Sight:
 
 
 def piecewise(step: Step, now: Now) -> Sight:
-    """Two compiled passes over the weights, one draws and one updates, and between them the network as it is.
-
-    Gradients come parameter by parameter from autograd and are used as they come: no flat copy is made of them, except
-    of neighbouring small ones.
-    """
-    fit, rule, states = step.fit, step.rule, step.optimizer.states
+    """Compiled passes over the weights draw and update them, part by part; between them is the network as it is."""
+    numbers = Numbers.read(step.rule, now.numbers)
     x, y = step.data.read(now.positions, now.drawn)
-    weights, total = compiled(drawn)(fit.posterior, now.keys[0])
-    grads, sight = gradients(step, weights, x, y)
-    begin, rows = 0, len(fit.posterior.theta)
-    for group in neighbours(fit.layout.sizes):
-        flat = [grad.reshape(len(grad), -1) for grad in grads[group]]
-        grad = flat[0] if len(flat) == 1 else torch.cat(flat, dim=1)
-        end = begin + grad.shape[1]
-        part, own = fit.posterior.columns(begin, end), [[kept[:, begin:end] for kept in s] for s in states[:rows]]
-        compiled(updated)(rule, part, own, weights[:, begin:end], grad, now.numbers)
-        begin = end
-    numbers = Numbers.read(rule, now.numbers)
-    others = [*fit.exempt.values(), *fit.likelihood.parameters()]
-    for parameter, grad, state in zip(others, grads[len(fit.layout.sizes) :], states[rows:], strict=True):
-        rule.apply(parameter, grad, state, numbers.rates)
-    note(step.bad, numbers.step, total, sight.nll)
+    draws = [compiled(drawn)(part, now.keys[0]) for part in step.parts]
+    grads, others, sight = gradients(step, [weights for weights, _ in draws], x, y)
+    for part, grad, (weights, _) in zip(step.parts, grads, draws, strict=True):
+        compiled(updated)(step.rule, part, weights, grad, now.numbers)
+    move_others(step, others, numbers)
+    note(step.bad, numbers.step, sum(total for _, total in draws), sight.nll)
     return sight
 
 
-def drawn(posterior: Posterior, key: Tensor | None) -> tuple[Tensor, Tensor]:
-    weights = draw(posterior, key)[0]
+def drawn(part: Part, key: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Weights, and their sum."""
+    weights = part.draw(key)[0]
     return weights, weights.sum(-1)
 
 
-def updated(rule: Rule, part: Posterior, states: list, weights: Tensor, grad: Tensor, row: Tensor) -> None:
-    """Algorithm 1's step on some of the weights, in place. The noise is not kept: it is (w - m) / sigma."""
+def updated(rule: Rule, part: Part, weights: Tensor, grad: Tensor, row: Tensor) -> None:
     numbers = Numbers.read(rule, row)
-    eps = part.noise_of(weights)
-    pulled = part.gradient(grad, eps, numbers.prior, numbers.penalty_weight, rule.proximal)
-    update(rule, part, states, pulled, numbers)
-
-
-def neighbours(sizes: list[int]) -> list[slice]:
-    """Parameters to update in one call: a large one alone, small ones with the small ones next to them."""
-    starts = [n for n in range(len(sizes)) if n == 0 or max(sizes[n - 1], sizes[n]) >= SMALL]
-    return [slice(*ends) for ends in pairwise([*starts, len(sizes)])]
+    part.move(rule, part.pulled(rule, grad, (weights, weights), numbers), numbers)
 
 
 def ways(fit: Fit, plan: Plan, world: World) -> list[Way]:
     """How to make a fit's steps, as `trainer.compile` and the machine have it: the first that runs is taken."""
     choice, weights = plan.training.compile, fit.posterior.mean.numel()
     saved = plan.steps * (SAVED_A_STEP + SAVED_A_WEIGHT * weights)
-    if choice == "never" or (choice == "auto" and saved < WORTH_COMPILING):
+    if choice == "never" or (choice == "auto" and saved < WORTH_COMPILING * len(neighbours(fit.layout.sizes))):
         return [advance]
     if trouble := no_compiler():
         if choice == "always":

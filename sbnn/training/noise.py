@@ -20,20 +20,20 @@ SINE = fitted(lambda squared: np.sin(np.pi / 2 * np.sqrt(squared)) / np.sqrt(squ
 MINUS_TWO_LOG = fitted(lambda x: -2 * np.log1p(x), 0.5**0.5 - 1, 2**0.5 - 1, 6)
 
 
-def noise(key: Tensor, size: int) -> Tensor:
-    """(R, size) draws from keys (R, 2) of random int32.
+def noise(key: Tensor, size: int, begin: int = 0) -> Tensor:
+    """(R, size) draws from keys (R, 2) of random int32; those from `begin` on.
 
     A key puts the numbers 0, 1, ... on a random line modulo 2^32, whose points are then scrambled. Of the 32 bits that
     each gives, half are a radius and half an angle (Box and Muller): 2^32 different values, none above 4.9.
     """
     if torch.compiler.is_compiling() or key.device.type != "cpu":
-        return _drawn(key, 0, size)
-    at_once = max(1, IN_CACHE // len(key))
-    return torch.cat([_drawn(key, begin, min(begin + at_once, size)) for begin in range(0, size, at_once)], dim=1)
+        return _drawn(key, size, begin)
+    at_once, end = max(1, IN_CACHE // len(key)), begin + size
+    return torch.cat([_drawn(key, min(at_once, end - at), at) for at in range(begin, end, at_once)], dim=1)
 
 
-def _drawn(key: Tensor, begin: int, end: int) -> Tensor:
-    number = torch.arange(begin, end, dtype=torch.int32, device=key.device)
+def _drawn(key: Tensor, size: int, begin: int) -> Tensor:
+    number = torch.arange(size, dtype=torch.int32, device=key.device) + begin
     bits = scrambled(number * (key[:, :1] | 1) + key[:, 1:])
     radius = _minus_two_log((_shifted(bits, 16).float() + 0.5) * 2**-16).sqrt()
     turn = 1 - ((bits & 0xFFFF).float() - 32767.5).abs() * 2**-14  # the angle's cosine is the sine of this, in quarters

@@ -10,24 +10,13 @@ from torch import Tensor
 from sbnn.data.source import ReplicaSource
 from sbnn.model.fit import Fit
 from sbnn.model.likelihoods import Likelihood
-from sbnn.model.posteriors.base import Posterior
-from sbnn.model.priors.base import Prior
 from sbnn.streams import Streams
 from sbnn.training.distributed import World
-from sbnn.training.noise import noise
 from sbnn.training.optimizers import Optimizer
+from sbnn.training.parts import Numbers, Part, Rule, neighbours
 from sbnn.training.schedule import Plan
 
 BLOCK = 256  # steps whose numbers and keys go to the device in one copy
-
-
-class Rule(NamedTuple):
-    """What kind of step it is. There are no numbers in it: one compiled step serves all fits of a kind."""
-
-    prior: type[Prior] | None
-    apply: Callable[..., None]  # the optimiser's
-    proximal: bool
-    autocast: bool
 
 
 class Now(NamedTuple):
@@ -37,22 +26,6 @@ class Now(NamedTuple):
     drawn: Tensor | None  # what is random about the batch
     keys: Sequence[Tensor | None]  # one for each sample: (R, 2), or None where there is no noise
     numbers: Tensor  # the prior's own, then as `Numbers` has them
-
-
-class Numbers(NamedTuple):
-    """A step's row of the table, read."""
-
-    prior: Any
-    penalty_weight: Tensor
-    shrink_rate: Tensor
-    step: Tensor
-    rates: tuple[Tensor, Tensor]
-
-    @classmethod
-    def read(cls, rule: Rule, row: Tensor) -> "Numbers":
-        *own, penalty_weight, shrink_rate, step, first, second = row.unbind()
-        prior = None if rule.prior is None else rule.prior.of_numbers(*own)
-        return cls(prior, penalty_weight, shrink_rate, step, (first, second))
 
 
 class Sight(NamedTuple):
@@ -78,6 +51,7 @@ class Step:
         training, prior = plan.training, plan.final_prior
         fast = in_bfloat16(training.autocast, streams.device, fit.likelihood)
         self.rule = Rule(None if prior is None else type(prior), type(optimizer).apply, training.proximal, fast)
+        self.parts = [Part(fit, optimizer, which) for which in neighbours(fit.layout.sizes)]
         # The first step at which a replica's weights, and its likelihood, were not finite.
         self.bad = torch.full((2, len(fit.posterior.mean)), torch.inf, device=streams.device)
         self.block: int | None = None
@@ -127,40 +101,39 @@ Way = Callable[[Step, Now], Sight]
 
 def advance(step: Step, now: Now) -> Sight:
     """The whole step, in place, operation by operation."""
-    fit, rule, numbers = step.fit, step.rule, Numbers.read(step.rule, now.numbers)
+    rule, numbers = step.rule, Numbers.read(step.rule, now.numbers)
     x, y = step.data.read(now.positions, now.drawn)
     estimates = []
     for key in now.keys:
-        weights, eps = draw(fit.posterior, key)
-        grads, sight = gradients(step, weights, x, y)
-        own, others = grads[: len(fit.layout.names)], grads[len(fit.layout.names) :]
-        flat = torch.cat([grad.reshape(len(grad), -1) for grad in own], dim=1)  # (R, M)
-        pulled = fit.posterior.gradient(flat, eps, numbers.prior, numbers.penalty_weight, rule.proximal)
-        estimates.append([*pulled, *others])
-    note(step.bad, numbers.step, weights.sum(-1), sight.nll)
-    move(rule, fit, step.optimizer.states, average(estimates), numbers)
+        draws = [part.draw(key) for part in step.parts]
+        grads, others, sight = gradients(step, [weights for weights, _ in draws], x, y)
+        got = zip(step.parts, grads, draws, strict=True)
+        pulled = [part.pulled(rule, grad, drawn, numbers) for part, grad, drawn in got]
+        estimates.append([*pulled, others])
+    note(step.bad, numbers.step, torch.stack([weights.sum(-1) for weights, _ in draws]).sum(0), sight.nll)
+    *moves, others = average(estimates)
+    for part, move in zip(step.parts, moves, strict=True):
+        part.move(rule, move, numbers)
+    move_others(step, others, numbers)
     return sight
 
 
-def draw(posterior: Posterior, key: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Weights (R, M), and the noise they are made from."""
-    eps = posterior.mean if key is None else noise(key, posterior.mean.shape[1]).to(posterior.mean.dtype)
-    return posterior.sample(eps), eps
+def gradients(step: Step, weights: list[Tensor], x: Tensor, y: Tensor) -> tuple[list[Tensor], list[Tensor], Sight]:
+    """Of one Monte Carlo estimate, by parts, then of exempt parameters and the likelihood's.
 
-
-def gradients(step: Step, weights: Tensor, x: Tensor, y: Tensor) -> tuple[list[Tensor], Sight]:
-    """Of one Monte Carlo estimate, parameter by parameter; autograd sees no more than the sampled weights.
-
-    Those of the network's parameters come first, then of exempt ones, then of the likelihood's.
+    Autograd sees no more than the sampled weights.
     """
-    fit, world = step.fit, step.world
-    named = fit.layout.unflatten(weights) | fit.exempt
+    fit, world, layout = step.fit, step.world, step.fit.layout
+    named: dict[str, Tensor] = {}
+    for part, own in zip(step.parts, weights, strict=True):
+        named |= layout.unflatten(own, part.which)
+    named |= fit.exempt
     names, buffers = list(named), fit.buffers
 
     def loss(leaves: list[Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         with torch.autocast(x.device.type, torch.bfloat16) if step.rule.autocast else nullcontext():
             parameters = dict(zip(names, leaves[: len(names)], strict=True))
-            outputs = fit.layout.forward(parameters, x, buffers).to(weights.dtype)  # (R, B, out)
+            outputs = layout.forward(parameters, x, buffers).to(weights[0].dtype)  # (R, B, out)
         nll = fit.likelihood.nll(outputs, y, *leaves[len(names) :])  # (R,)
         if world.size > 1:
             nll = nll * (y.shape[1] / step.plan.training.batch)
@@ -168,7 +141,14 @@ def gradients(step: Step, weights: Tensor, x: Tensor, y: Tensor) -> tuple[list[T
 
     grads, (nll, outputs) = differentiated(loss, [*named.values(), *fit.likelihood.parameters()])
     nll, *totals = world.total([nll, *grads])
-    return totals, Sight(nll, outputs, y)
+    of_weights, others = totals[: len(layout.names)], totals[len(layout.names) :]
+    return [flattened(of_weights[part.which]) for part in step.parts], others, Sight(nll, outputs, y)
+
+
+def flattened(grads: list[Tensor]) -> Tensor:
+    """Neighbours as one row (R, size); a large parameter alone is not copied."""
+    rows = [grad.reshape(len(grad), -1) for grad in grads]
+    return rows[0] if len(rows) == 1 else torch.cat(rows, dim=1)
 
 
 def differentiated(loss: Callable, leaves: list[Tensor]) -> tuple[list[Tensor], Any]:
@@ -182,21 +162,12 @@ def differentiated(loss: Callable, leaves: list[Tensor]) -> tuple[list[Tensor], 
     return list(grads), tuple(value.detach() for value in seen)
 
 
-def move(rule: Rule, fit: Fit, states: Sequence, grads: list[Tensor], numbers: Numbers) -> None:
-    """The optimiser's step on all that moves, and the prior's shrinkage after it, in place."""
-    rows = len(fit.posterior.theta)
-    update(rule, fit.posterior, states[:rows], grads[:rows], numbers)
-    others = [*fit.exempt.values(), *fit.likelihood.parameters()]
-    for parameter, grad, state in zip(others, grads[rows:], states[rows:], strict=True):
-        rule.apply(parameter, grad, state, numbers.rates)
-
-
-def update(rule: Rule, posterior: Posterior, states: Sequence, grads: list[Tensor], numbers: Numbers) -> None:
-    divisor = posterior.shrinkage(numbers.prior, numbers.shrink_rate) if rule.proximal else None
-    for parameter, grad, state in zip(posterior.theta, grads, states, strict=True):
-        rule.apply(parameter, grad, state, numbers.rates)
-    if divisor is not None:
-        posterior.mean.div_(divisor)
+def move_others(step: Step, grads: list[Tensor], numbers: Numbers) -> None:
+    """The optimiser's step on exempt parameters and the likelihood's."""
+    others = [*step.fit.exempt.values(), *step.fit.likelihood.parameters()]
+    states = step.optimizer.states[len(step.fit.posterior.theta) :]
+    for parameter, grad, state in zip(others, grads, states, strict=True):
+        step.rule.apply(parameter, grad, state, numbers.rates)
 
 
 def note(bad: Tensor, step: Tensor, total: Tensor, nll: Tensor) -> None:
@@ -205,11 +176,11 @@ def note(bad: Tensor, step: Tensor, total: Tensor, nll: Tensor) -> None:
     bad.copy_(torch.where(seen.isfinite(), bad, torch.minimum(bad, step.to(bad.dtype))))
 
 
-def average(estimates: list[list[Tensor]]) -> list[Tensor]:
+def average(estimates: list[list[list[Tensor]]]) -> list[list[Tensor]]:
     """The mean of several Monte Carlo estimates; a single one is passed through uncopied."""
     if len(estimates) == 1:
         return estimates[0]
-    return [torch.stack(parts).mean(0) for parts in zip(*estimates, strict=True)]
+    return [[torch.stack(same).mean(0) for same in zip(*lists, strict=True)] for lists in zip(*estimates, strict=True)]
 
 
 def in_bfloat16(choice: str, device: torch.device, likelihood: Likelihood) -> bool:

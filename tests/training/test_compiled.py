@@ -18,7 +18,7 @@ from sbnn.model.priors.scale_mixture import ScaleMixturePrior
 from sbnn.model.priors.spike_slab import SpikeSlabPrior
 from sbnn.networks import mlp
 from sbnn.streams import Streams
-from sbnn.training import compiled, loop
+from sbnn.training import compiled, loop, parts
 from sbnn.training.checkpoint import Checkpoint
 from sbnn.training.loop import train
 from sbnn.training.noise import noise, scrambled
@@ -61,8 +61,7 @@ POINT = {"prior": None, "point": True}
 )
 def test_compiled_equals_plain(way, options, monkeypatch):
     plain = trained("never", **options)
-    monkeypatch.setattr(compiled, "ways", lambda *_: [getattr(compiled, way)])
-    monkeypatch.setattr(loop, "ways", compiled.ways)
+    monkeypatch.setattr(loop, "ways", lambda *_: [getattr(compiled, way)])
     torch.testing.assert_close(trained("always", **options), plain, rtol=5e-5, atol=5e-6)
 
 
@@ -175,6 +174,7 @@ def test_noise_is_normal_and_of_its_key_alone():
     drawn = draws[0].double()
     assert torch.equal(*draws)
     assert torch.equal(noise(keys[0], 100), draws[0][:2, :100])
+    assert torch.equal(noise(keys[0], 100, 50), draws[0][:2, 50:150])
     for power, moment, spread in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96), (6, 15, 10170)):
         assert (drawn.pow(power).mean(1) - moment).abs().max() < 5 * (spread / size) ** 0.5
     assert 4.5 < drawn.abs().max() < 4.9
@@ -199,6 +199,16 @@ def test_scrambling_is_a_permutation_that_no_bit_survives():
 
 
 def test_small_neighbours_are_updated_together():
-    large = compiled.SMALL
-    assert compiled.neighbours([large, 3, large, 3, 4, 5]) == [slice(0, 1), slice(1, 2), slice(2, 3), slice(3, 6)]
-    assert compiled.neighbours([3, 4]) == [slice(0, 2)]
+    large = parts.SMALL
+    assert parts.neighbours([large, 3, large, 3, 4, 5]) == [slice(0, 1), slice(1, 2), slice(2, 3), slice(3, 6)]
+    assert parts.neighbours([3, 4]) == [slice(0, 2)]
+
+
+@pytest.mark.parametrize("way", ["whole", "piecewise", "advance"])
+@pytest.mark.parametrize("options", [{}, {"optimizer": "adam", "replicas": 1}, {"prior": None, "point": True}])
+def test_a_network_in_parts_is_trained_as_one(way, options, monkeypatch):
+    expected = trained("never", **options)
+    monkeypatch.setattr(parts, "SMALL", 10)
+    # The compiler trips over several point estimates in several parts; training then goes on piecewise.
+    monkeypatch.setattr(loop, "ways", lambda *_: [getattr(compiled, way), compiled.piecewise])
+    torch.testing.assert_close(trained("always", **options), expected, rtol=5e-5, atol=5e-6)
