@@ -81,7 +81,7 @@ def usual(task: Task, network: nn.Module, loss: Callable[[nn.Module, Tensor, Ten
     network = network.to(task.device)
     choices = {"sgd": lambda p: torch.optim.SGD(p, LR, MOMENTUM), "adam": lambda p: torch.optim.Adam(p, LR)}
     optimizer = choices[task.optimizer](network.parameters())
-    x, y = task.rows(task.batch)
+    x, y = (stored.clone() for stored in task.rows(task.batch))
 
     def fit() -> None:
         for _ in range(task.steps):

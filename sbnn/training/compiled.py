@@ -37,8 +37,8 @@ def compiled(function: Callable) -> Callable:
     torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
     torch._dynamo.config.specialize_float = True  # or every coefficient of a polynomial becomes an argument
     torch.fx.experimental._config.use_duck_shape = False  # sizes that happen to be equal need not stay so
-    options = OPTIONS | ({"triton.cudagraphs": True} if torch.cuda.is_available() else {})
-    return torch.compile(function, fullgraph=True, dynamic=True, options=options)
+    one_graph = {"triton.cudagraphs": True} if function is advance and torch.cuda.is_available() else {}
+    return torch.compile(function, fullgraph=True, dynamic=True, options=OPTIONS | one_graph)
 
 
 def whole(step: Step, now: Now) -> Sight:
