@@ -24,6 +24,7 @@ class Fit:
     auxiliary: dict[str, Tensor] = field(default_factory=dict)  # exempt parameters and buffers, (R, ...) each
     dropout: bool = False  # whether it is trained with it, at rates that are among the buffers
     chunk: int = 100  # replicas measured at once
+    chunks: int = 1  # that all replicas come in, of which these are one: what is compiled for it serves the others
 
     def __post_init__(self) -> None:
         """A network's own exempt parameters and buffers are what every replica starts with."""

@@ -76,7 +76,7 @@ def updated(rule: Rule, part: Part, weights: Tensor, grad: Tensor, row: Tensor) 
 def ways(fit: Fit, plan: Plan, world: World) -> list[Way]:
     """How to make a fit's steps, as `trainer.compile` and the machine have it: the first that runs is taken."""
     choice, weights = plan.training.compile, fit.posterior.mean.numel()
-    saved = plan.steps * (SAVED_A_STEP + SAVED_A_WEIGHT * weights)
+    saved = fit.chunks * plan.steps * (SAVED_A_STEP + SAVED_A_WEIGHT * weights)
     if choice == "never" or (choice == "auto" and saved < WORTH_COMPILING * len(neighbours(fit.layout.sizes))):
         return [advance]
     if trouble := no_compiler():

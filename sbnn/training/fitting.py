@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
@@ -89,7 +89,7 @@ def fit(
     fits = []
     for number, part in enumerate(parts):
         streams = Streams(list(seeds[part]), session.device)
-        fits.append(start.replicas(data, part, streams, session))
+        fits.append(replace(start.replicas(data, part, streams, session), chunks=len(parts)))
         own_name = f"{name}-{number}"
         checkpoint = session.checkpoint(own_name, fingerprint)
         train(fits[-1], data[part], streams, training, checkpoint, bar, session.world)
