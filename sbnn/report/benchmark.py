@@ -68,7 +68,7 @@ def figures(rows: pd.DataFrame) -> dict[str, Figure]:
     for axes, label in ((by_weights, "weights"), (by_replicas, "replicas trained at once")):
         axes.set(xscale="log", yscale="log", xlabel=label)
     by_weights.set_ylabel("CPU time of a step, ms")
-    by_replicas.set_ylabel("CPU time of a step and replica, ms")
+    by_replicas.set_ylabel("CPU time a replica, ms")
     by_weights.legend()
     return {"cost": figure}
 
