@@ -20,8 +20,8 @@ from sbnn.training.step import Now, Sight, Step, Way, advance, gradients, move_o
 
 # To compile takes ten seconds or more the first time, two or three when the result is found on disk, and serves later
 # fits of the same kind too. It saves the time to call for each operation of a step, and passes over the weights.
-WORTH_COMPILING = 3.0  # seconds a part
-SAVED_A_STEP, SAVED_A_WEIGHT = 1e-3, 25e-9
+WORTH_COMPILING = 2.0  # seconds a part
+SAVED_A_STEP, SAVED_A_WEIGHT = 1.8e-3, 25e-9
 OPTIONS: dict[str, str | int | bool | Callable] = {
     "cpp.enable_floating_point_contract_flag": "fast",  # multiply and add in one instruction
     # Name an intermediate result after so many operations. At the default of 30, whatever uses one twice is traced
