@@ -42,12 +42,10 @@ class Step:
     `ways` are functions of it and of what is to be used now, and do the same: the first that runs is taken.
     """
 
-    ways: list["Way"]
-
     def __init__(self, fit: Fit, data: ReplicaSource, optimizer: Optimizer, plan: Plan, streams: Streams, world: World):
         self.fit, self.data, self.optimizer = fit, data, optimizer
         self.plan, self.streams, self.world = plan, streams, world
-        self.ways = [advance]
+        self.ways: list[Way] = [advance]
         training, prior = plan.training, plan.final_prior
         fast = in_bfloat16(training.autocast, streams.device, fit.likelihood)
         self.rule = Rule(None if prior is None else type(prior), type(optimizer).apply, training.proximal, fast)
