@@ -141,8 +141,8 @@ class Layout:
         for name, module in self.network.named_children():
             if isinstance(module, nn.Linear):
                 weight, bias = named[f"{name}.weight"], named.get(f"{name}.bias")  # (R, out, in), (R, out)
-                if weight.shape[1] == 1:  # the other way round, the gradient of a single row takes eight times as long
-                    x = torch.bmm(weight, x.mT).mT
+                if weight.shape[1] == 1:  # the gradient of a matrix product with a single row takes far longer
+                    x = (x * weight).sum(-1, keepdim=True)
                     x = x if bias is None else x + bias.unsqueeze(1)
                 elif bias is None:
                     x = torch.bmm(x, weight.mT)

@@ -4,6 +4,7 @@ No state and no memory: inside a compiled function it becomes part of the pass t
 threads as that has, where torch's generators fill a tensor of their own on one thread.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -13,7 +14,6 @@ from torch import Tensor
 from sbnn.model.elementwise import fitted, polynomial
 
 SQRT_HALF = 0x3F3504F3  # as the bits of a float
-IN_CACHE = 2**14  # draws that stay there from one operation to the next, where they are not one pass
 MULTIPLIERS = (0x7FEB352D, 0x846CA68B - 2**32)  # of Wellons's lowbias32
 # sin(pi t / 2) / t in powers of t^2, t in [-1, 1], and -2 log(1 + x), both to 4e-6
 SINE = fitted(lambda squared: np.sin(np.pi / 2 * np.sqrt(squared)) / np.sqrt(squared), 0, 1, 3)
@@ -24,20 +24,35 @@ def noise(key: Tensor, size: int, begin: int = 0) -> Tensor:
     """(R, size) draws from keys (R, 2) of random int32; those from `begin` on.
 
     A key puts the numbers 0, 1, ... on a random line modulo 2^32, whose points are then scrambled. Of the 32 bits that
-    each gives, half are a radius and half an angle (Box and Muller): 2^32 different values, none above 4.9.
+    each gives, half are a radius and half an angle (Box and Muller): 2^32 different values, none above 4.9. There are
+    so few of either that they are looked up where nothing is compiled.
     """
-    if torch.compiler.is_compiling() or key.device.type != "cpu":
-        return _drawn(key, size, begin)
-    at_once, end = max(1, IN_CACHE // len(key)), begin + size
-    return torch.cat([_drawn(key, min(at_once, end - at), at) for at in range(begin, end, at_once)], dim=1)
-
-
-def _drawn(key: Tensor, size: int, begin: int) -> Tensor:
-    number = torch.arange(size, dtype=torch.int32, device=key.device) + begin
+    number = torch.arange(begin, begin + size, dtype=torch.int32, device=key.device)
     bits = scrambled(number * (key[:, :1] | 1) + key[:, 1:])
-    radius = _minus_two_log((_shifted(bits, 16).float() + 0.5) * 2**-16).sqrt()
-    turn = 1 - ((bits & 0xFFFF).float() - 32767.5).abs() * 2**-14  # the angle's cosine is the sine of this, in quarters
-    return radius * turn * polynomial(turn * turn, SINE)
+    high, low = _shifted(bits, 16), bits & 0xFFFF
+    if torch.compiler.is_compiling():
+        return radius(high) * cosine(low)
+    radii, cosines = tables(key.device)
+    draws = radii.index_select(0, high.view(-1)).mul_(cosines.index_select(0, low.view(-1)))
+    return draws.view(len(key), size)
+
+
+@functools.cache
+def tables(device: torch.device) -> tuple[Tensor, Tensor]:
+    """Every radius, and the cosine of every angle."""
+    halves = torch.arange(2**16, dtype=torch.int32, device=device)
+    return radius(halves), cosine(halves)
+
+
+def radius(half: Tensor) -> Tensor:
+    """sqrt(-2 log u), u in (0, 1) by 16 random bits."""
+    return _minus_two_log((half.float() + 0.5) * 2**-16).sqrt()
+
+
+def cosine(half: Tensor) -> Tensor:
+    """Of an angle by 16 random bits: the sine of its distance from a right one, which is counted in quarters."""
+    turn = 1 - (half.float() - 32767.5).abs() * 2**-14
+    return turn * polynomial(turn * turn, SINE)
 
 
 def scrambled(bits: Tensor) -> Tensor:
