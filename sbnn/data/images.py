@@ -97,8 +97,8 @@ class ImageData:
         """Inputs (R, B, ...) and labels at positions (R, B) into each replica's rows, augmented as drawn."""
         return self._read(self.rows.gather(1, positions), drawn)
 
-    def batches(self, streams: Streams | None = None, size: int = 1000) -> Iterator[tuple[Tensor, Tensor]]:
-        """All rows, some at a time and about as many each time, augmented where there are streams to do it by."""
+    def batches(self, streams: Streams | None = None, size: int = 250) -> Iterator[tuple[Tensor, Tensor]]:
+        """All rows, as many at a time as stay in a CPU's cache, augmented where there are streams to do it by."""
         positions = torch.arange(self.size, device=self.rows.device).expand(len(self), -1)
         parts = positions.tensor_split(math.ceil(self.size / size), dim=1)
         return (self.read(part, None if streams is None else self.draw(part.shape[1], streams)) for part in parts)
