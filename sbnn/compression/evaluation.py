@@ -33,10 +33,10 @@ class Predictive:
         self.noise = cast(Gaussian, fit.likelihood).log_variance.detach().exp().view(-1, 1, 1)
         posterior, streams = fit.posterior, Streams(seeds, fit.posterior.mean.device)
         if posterior.is_random:
-            noise = torch.empty_like(posterior.mean)
+            noise = posterior.empty_noise()
             self.draws = [posterior.sample(streams.normal_(noise)) for _ in range(samples)]  # (R, M) each
         else:
-            self.draws = [posterior.mean] * (samples if fit.dropout else 1)
+            self.draws = [posterior.deployed] * (samples if fit.dropout else 1)
 
     @torch.no_grad()
     def measure(self, keep: Tensor) -> dict[str, Tensor]:
@@ -49,7 +49,7 @@ class Predictive:
         x, y, scale = self.x, self.y, self.scale
         outputs = torch.stack(list(self._outputs(x, keep)))  # (S, R, B, 1)
         mean, noise = outputs.mean(0), self.noise
-        point = mean if self.fit.dropout else self._output(self.fit.posterior.mean * keep, x)
+        point = mean if self.fit.dropout else self._output(self.fit.posterior.deployed * keep, x)
         densities = Normal(outputs, noise.sqrt()).log_prob(y).logsumexp(0) - math.log(len(outputs))
         reach = TWO_SIDED_95 * (outputs.var(0, correction=0) + noise).sqrt()
         return {
@@ -82,7 +82,7 @@ class Classified:
         self.y = torch.cat([y for _, y in self.batches], dim=1)  # (R, n)
         self.draws: list[Tensor] = []
         if posterior.is_random:
-            streams, noise = Streams(seeds, posterior.mean.device), torch.empty_like(posterior.mean)
+            streams, noise = Streams(seeds, posterior.mean.device), posterior.empty_noise()
             self.draws = [posterior.sample(streams.normal_(noise)) for _ in range(samples)]  # (R, M) each
 
     @torch.no_grad()
@@ -100,7 +100,7 @@ class Classified:
         each of these networks, if they are not those of training. With what is `right` by the full
         network there is `switched` too, the share of rows on which pruning turned right into wrong or wrong into right.
         """
-        probabilities = self._probabilities(self.fit.posterior.mean * keep, restated)
+        probabilities = self._probabilities(self.fit.posterior.deployed * keep, restated)
         found = scores_of(probabilities, self.y)
         if full is not None:
             switched = (probabilities.argmax(-1) == self.y) != full
@@ -116,7 +116,7 @@ class Classified:
     @torch.no_grad()
     def right(self, restated: Restated | None = None) -> Tensor:
         """Which rows (R, n) the full network labels rightly."""
-        return self._probabilities(self.fit.posterior.mean, restated).argmax(-1) == self.y
+        return self._probabilities(self.fit.posterior.deployed, restated).argmax(-1) == self.y
 
     def _probabilities(self, weights: Tensor, restated: Restated | None) -> Tensor:
         auxiliary = self.fit.auxiliary if restated is None else restated(weights)

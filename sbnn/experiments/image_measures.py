@@ -12,7 +12,10 @@ from torch import Tensor
 
 from sbnn.compression.batch_norm import restated
 from sbnn.compression.evaluation import Classified
+from sbnn.compression.operating_points import operating_points
+from sbnn.compression.paths import active_share
 from sbnn.compression.pruning import prune_masks
+from sbnn.compression.units import widths
 from sbnn.data.images import ImageData
 from sbnn.experiments.images import Job
 from sbnn.experiments.recipes import FINETUNE, OURS, changed
@@ -26,10 +29,10 @@ from sbnn.runs.rows import Rows
 from sbnn.runs.settings import ImageRun
 from sbnn.streams import Streams, seed_of
 from sbnn.training.fitting import Start
+from sbnn.training.masking import score_by
 from sbnn.training.schedule import Plan
 
 CDF_STEPS = 200
-ONE_REPLICATE = [{"replicate": 0}]
 
 
 def table_of(settings: ImageRun, jobs: Iterable[tuple[Job, ImageData, ImageData]], context: Context) -> pd.DataFrame:
@@ -66,7 +69,7 @@ class Measurement:
     def __init__(self, rows: Rows, context: Context, job: Job, model: Fit, train: ImageData, test: ImageData):
         self.rows, self.context, self.job, self.model, self.train, self.test = rows, context, job, model, train, test
         settings, plan = job.settings, Plan(job.settings.trainer, model.prior, train.size)
-        self.settings = settings
+        self.settings, self.replicate = settings, [{"replicate": job.replicate}]
         self.statistics = replace(train, rows=train.rows[:, : settings.predictive.statistics])
         self.classified = Classified(model, test, settings.predictive.samples, [seed_of("test", job.seed)])
         self.columns = {
@@ -80,25 +83,46 @@ class Measurement:
         }
 
     def add(self) -> None:
+        if self.model.posterior.keep is not None:
+            self.add_gradual(self.model.posterior.keep)
+            return
         full = self.classified.right(self.restated)
-        for score in self.job.method.scores:
+        for score in self.job.method.offered(self.settings.scores):
             masks = prune_masks(self.model, self.settings.droprates, score, self.settings.pruning)
             for droprate, keep in zip(self.settings.droprates, masks, strict=True):
                 where, own = {"score": score, "droprate": droprate}, score == self.job.method.score
                 self.add_metrics("", self.classified.measure(keep, self.restated, own, full), where)
                 if own:
                     self.add_more(keep, droprate, where)
+        for score, keep in operating_points(self.model, self.job.method.scores):
+            found = self.classified.measure(keep, self.restated) | {"kept": keep.double().mean(1)}
+            self.add_metrics("chosen_", found, {"score": score})
         if self.job.method is SBNN:
             self.add_inclusion()
 
-    def add_more(self, keep: Tensor, droprate: float, where: dict[str, object]) -> None:
-        """What is measured under the method's own score alone."""
-        layout = self.model.layout
-        if layout.norms:
-            self.add_metrics("stale_", self.classified.measure(keep), where)
+    def add_gradual(self, keep: Tensor) -> None:
+        """What is left of a network that was pruned while it was trained."""
+        trainer = self.settings.trainer
+        where = {"score": score_by(self.model, trainer.gradual), "droprate": trainer.prune_to}
+        self.add_metrics("gradual_", self.classified.measure(keep, self.restated, sampled=True), where)
+        self.add_layers("gradual_kept", keep, where)
+
+    def add_layers(self, metric: str, keep: Tensor, where: dict[str, object]) -> None:
+        """How many weights each layer keeps."""
+        layout, settings = self.model.layout, self.settings
+        self.add_metrics("", {metric.replace("kept", "active"): active_share(self.model, keep)}, where)
+        if settings.pruning.scope == "unit":
+            for place, count in enumerate(widths(self.model, keep).unbind(1)):
+                self.rows.add(self.replicate, "units", count, layer=str(place), **where, **self.columns)
         for layer, share in zip(layout.modules, layout.per_module(keep), strict=True):
             also = {"layer": layer, "layer_weights": share.shape[-1]}
-            self.rows.add(ONE_REPLICATE, "kept", share.sum(-1), **also, **where, **self.columns)
+            self.rows.add(self.replicate, metric, share.sum(-1), **also, **where, **self.columns)
+
+    def add_more(self, keep: Tensor, droprate: float, where: dict[str, object]) -> None:
+        """What is measured under the method's own score alone."""
+        if self.model.layout.norms:
+            self.add_metrics("stale_", self.classified.measure(keep), where)
+        self.add_layers("kept", keep, where)
         if droprate in self.settings.finetune:
             again = self.retrained(droprate, keep)
             now = partial(self.restated, auxiliary=again.auxiliary)
@@ -109,11 +133,11 @@ class Measurement:
         inclusion, _ = self.model.inclusion()[0].sort()
         for threshold in np.linspace(0, 1, CDF_STEPS + 1).round(4):
             below = torch.searchsorted(inclusion, float(threshold), right=False) / len(inclusion)
-            self.rows.add(ONE_REPLICATE, "inclusion_below", below[None], threshold=threshold, **self.columns)
+            self.rows.add(self.replicate, "inclusion_below", below[None], threshold=threshold, **self.columns)
 
     def add_metrics(self, prefix: str, found: dict[str, Tensor], where: dict[str, object]) -> None:
         for metric, values in found.items():
-            self.rows.add(ONE_REPLICATE, prefix + metric, values, **where, **self.columns)
+            self.rows.add(self.replicate, prefix + metric, values, **where, **self.columns)
 
     def restated(self, weights: Tensor, auxiliary: dict[str, Tensor] | None = None) -> dict[str, Tensor]:
         """The statistics of batch norm for these weights, on the same images every time."""

@@ -11,7 +11,7 @@ from sbnn.data.image_formats import COLLECTIONS
 from sbnn.data.image_sets import Images, load
 from sbnn.data.images import AUGMENTATIONS, ImageData, held_out
 from sbnn.errors import ConfigError
-from sbnn.experiments.recipes import check_recipes
+from sbnn.experiments.recipes import check_recipes, pruned
 from sbnn.model.fit import Fit
 from sbnn.model.methods import METHODS, Method
 from sbnn.runs.context import Context
@@ -20,7 +20,10 @@ from sbnn.streams import seed_modules, seed_of
 from sbnn.training.fitting import Start
 from sbnn.training.schedule import Plan
 
-USES = ("prior.log_decay", "recipe", "recipes", "rivals", "predictive.samples", "droprates", "finetune", "pruning")
+USES = (
+    "prior.log_decay", "prior.cost", "recipe", "recipes", "rivals", "predictive.samples", "droprates", "scores",
+    "prune_gradually", "finetune", "pruning",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,15 +36,19 @@ class Job:
     build: Callable[[], nn.Module]
     of: dict[str, object]  # what tells it from others of its method and recipe, by column: which network, how augmented
     start: Fit | None = None
+    replicate: int = 0  # of the networks that differ only in their seeds
 
     @property
     def label(self) -> str:
-        return "-".join([self.recipe, *(str(value) for value in self.of.values() if value != "none")])
+        own = [str(value) for value in self.of.values() if value != "none"]
+        again = [f"seed {self.replicate}"] if self.replicate else []
+        return "-".join([self.recipe, *own, *pruned(self.settings), *again])
 
     @property
     def seed(self) -> int:
         first = next(iter(self.of.values()))
-        return seed_of(self.settings.seed, self.method.name, self.settings.data.collection, first)
+        again = [self.replicate] if self.replicate else []
+        return seed_of(self.settings.seed, self.method.name, self.settings.data.collection, first, *again)
 
     def train(self, context: Context, data: ImageData) -> Fit:
         seed_modules(self.seed, torch.device("cpu"))  # exempt parameters start where their module puts them
@@ -91,9 +98,6 @@ def data_of(
         for values in (settings.data.shift, settings.data.scale)
     )
     data = ImageData(images.train_x, images.train_y, train, shift, scale, AUGMENTATIONS[augmentation], flat)
-    known = [rival.name for rival in METHODS.values() if rival.is_rival and not rival.dropout]
-    if unknown := [name for name in settings.rivals if name not in known]:
-        raise ConfigError(f"rivals={unknown[0]} is not of this experiment; choose one of {', '.join(known)}.")
     if settings.data.evaluate_on == "validation":
         return data, data.at(held)
     test = torch.arange(len(images.test_y), device=context.device)[: settings.data.test_images]

@@ -37,5 +37,6 @@ def jobs(settings: ImageRun, context: Context) -> Iterator[tuple[Job, ImageData,
         build = LENETS[name]
         for method, recipe, own in recipes(changed(settings, name, "by_network")):
             start = None if weights is None else as_fit(load_weights(build(), weights), own.model, context)
-            job = Job(method, recipe, own, build, {"network": name}, start)
-            yield job, *data_of(own, stored, "none", context, flat=False)
+            data = data_of(own, stored, "none", context, flat=False)
+            for replicate in range(own.data.seeds):
+                yield Job(method, recipe, own, build, {"network": name}, start, replicate), *data

@@ -53,8 +53,9 @@ def jobs(settings: ImageRun, context: Context) -> Iterator[tuple[Job, ImageData,
             for augmentation in settings.vary.augmentation:
                 build = partial(network, features, [width] * layers)
                 of = {"width": width, "augmentation": augmentation}
-                job = Job(method, recipe, with_c(own, width), build, of)
-                yield job, *data_of(own, stored, augmentation, context, flat=True)
+                data = data_of(own, stored, augmentation, context, flat=True)
+                for replicate in range(own.data.seeds):
+                    yield Job(method, recipe, with_c(own, width), build, of, replicate=replicate), *data
 
 
 def network(features: int, hidden: list[int]) -> nn.Module:

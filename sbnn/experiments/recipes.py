@@ -11,18 +11,39 @@ from sbnn.runs.settings import RECIPES, RunSettings
 S = TypeVar("S", bound=RunSettings)
 
 # What a recipe may change, and whose it may be.
-CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout", "finetune")
+CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout", "prune_gradually", "finetune")
 TUNED, *OF_THE_PAPER = RECIPES
 FINETUNE = "finetune"  # what is left after pruning, trained on
+GRADUAL = "gradual"  # what changes in ours where sBNN is pruned while it is trained
 OURS = "ours"  # a rival's recipe, in rows
 
 
 def recipes(settings: S) -> list[tuple[Method, str, S]]:
-    """Method, name and settings of everything to train: sBNN by one recipe or all, then its rivals."""
+    """Method, name and settings of everything to train: sBNN by one recipe or all, then its rivals.
+
+    After each come its networks that are pruned while they are trained, one for a droprate.
+    """
     there = [TUNED, *(name for name in OF_THE_PAPER if name in settings.recipes)]
     chosen = [(SBNN, name) for name in there if settings.recipe in ("all", name)]
     chosen += [(METHODS[rival], rival) for rival in dict.fromkeys(settings.rivals)]
-    return [(method, name, changed(settings, name)) for method, name in chosen]
+    found = []
+    for method, name in chosen:
+        own = changed(settings, name)
+        found += [(method, name, own)] if method.comeback is None else []
+        found += [(method, name, pruned_to(droprate, method, own)) for droprate in own.prune_gradually]
+    return found
+
+
+def pruned_to(droprate: float, method: Method, settings: S) -> S:
+    """The settings of a network that loses so many of its weights while it is trained."""
+    own = changed(settings, GRADUAL) if method is SBNN else settings
+    growth = {} if method.comeback is None else {"gradual": {"comeback": method.comeback}}
+    return own.changed({"trainer": {"prune_to": droprate, **growth}, "finetune": []})
+
+
+def pruned(settings: RunSettings) -> list[str]:
+    """What the name of a network says of being pruned while it is trained; nothing, if it is not."""
+    return [] if settings.trainer.prune_to is None else [f"to {settings.trainer.prune_to:g}"]
 
 
 def changed(settings: S, name: str, table: str = "recipes") -> S:
@@ -36,7 +57,7 @@ def changed(settings: S, name: str, table: str = "recipes") -> S:
 def check_recipes(settings: S, also: Callable[[Method, S], None]) -> None:
     """Every recipe that will be trained is a whole, valid configuration; `also` checks what the experiment asks."""
     rivals = [method.name for method in METHODS.values() if method.is_rival]
-    check_changes(settings, "recipes", [*RECIPES, *rivals, FINETUNE])
+    check_changes(settings, "recipes", [*RECIPES, *rivals, FINETUNE, GRADUAL])
     if settings.recipe in OF_THE_PAPER and settings.recipe not in settings.recipes:
         recipe = settings.recipe
         raise ConfigError(f"recipe={recipe} asks for recipes.{recipe}, which is not there; use recipe={TUNED}.")

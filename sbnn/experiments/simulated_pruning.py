@@ -14,7 +14,7 @@ from sbnn.training.fitting import Start
 
 USES = (
     *(key for key in DATA if key != "data.active_share"), "vary.active_share", "network.hidden", "network.leave_out",
-    "prior.log_decay", "likelihood", "droprates", "pruning",
+    "prior.log_decay", "likelihood", "droprates", "scores", "pruning",
 )  # fmt: skip
 IDENTITY = ("active_share", "D", "alpha", "f", "replicate")
 
@@ -37,7 +37,7 @@ def run(settings: SimulatedRun, context: Context) -> pd.DataFrame:
     for method in (SBNN, BBB, NN):
         start = Start(method, mlp(d.features, settings.network.hidden), settings.model)
         model = context.fit(start, data, settings, seeds(settings, method.name, cells, *IDENTITY), method.name)
-        for score in method.scores:
+        for score in method.offered(settings.scores):
             for part, rest in (("train", data), ("test", test)):
                 curve = droprate_curve(model, rest, settings.droprates, score, settings.pruning)
                 for droprate, errors in zip(settings.droprates, curve, strict=True):

@@ -5,15 +5,18 @@ import sys
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
 from sbnn.checked import plainly
 from sbnn.compression.evaluation import Predictive
+from sbnn.compression.operating_points import operating_points
+from sbnn.compression.paths import active_share
 from sbnn.compression.pruning import prune_masks
 from sbnn.data.download import Sources, Unavailable, data_directory
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.uci import DATASETS, Table, load
 from sbnn.errors import ConfigError
-from sbnn.experiments.recipes import OURS, check_recipes, recipes
+from sbnn.experiments.recipes import OURS, check_recipes, pruned, recipes
 from sbnn.model.methods import SBNN, Method
 from sbnn.networks import mlp
 from sbnn.runs.context import Context
@@ -22,10 +25,13 @@ from sbnn.runs.rows import Rows
 from sbnn.runs.settings import UciRun
 from sbnn.streams import seed_of
 from sbnn.training.fitting import Start
+from sbnn.training.masking import score_by
 
 USES = (
-    "network.hidden", "network.leave_out", "prior.log_decay", "likelihood", "dropout.rates", "recipe", "recipes",
-    "rivals", "predictive.samples", "droprates", "pruning",
+    "network.hidden", "network.leave_out", "prior.log_decay", "prior.cost", "likelihood", "dropout.rates",
+    "recipe", "recipes",
+    "rivals", "predictive.samples", "droprates", "scores", "prune_gradually",
+    "pruning",
 )  # fmt: skip
 AS_IT_IS = Enlargement()
 
@@ -70,7 +76,8 @@ def run(settings: UciRun, context: Context) -> pd.DataFrame:
             for method, recipe, own in recipes(settings):
                 columns = {"dataset": name, "method": method.name, "hidden": hidden, "source": table.origin}
                 columns["recipe"] = recipe if method is SBNN else OURS
-                fit_and_measure(rows, context, method, table, enlarged(own, name), columns, f"{name}-{hidden}-{recipe}")
+                label = "-".join([name, str(hidden), recipe, *pruned(own)])
+                fit_and_measure(rows, context, method, table, enlarged(own, name), columns, label)
     return rows.table()
 
 
@@ -93,11 +100,23 @@ def fit_and_measure(
     start = Start(method, network, settings.model, dropout=rates if method.dropout else None)
     model = context.fit(start, train, settings, seeds, label)
     predictive = Predictive(model, test, settings.predictive.samples, [seed_of("test", seed) for seed in seeds])
-    for score in method.scores:
+
+    def add(keep: Tensor, prefix: str = "", **where: object) -> None:
+        found = predictive.measure(keep) | {"active": active_share(model, keep)}
+        for metric, values in found.items():
+            rows.add(splits, prefix + metric, values, **where, **columns)
+
+    if (keep := model.posterior.keep) is not None:
+        score, droprate = score_by(model, settings.trainer.gradual), settings.trainer.prune_to
+        add(keep, "gradual_", score=score, droprate=droprate)
+        return
+    for score in method.offered(settings.scores):
         masks = prune_masks(model, settings.droprates, score, settings.pruning)
         for droprate, keep in zip(settings.droprates, masks, strict=True):
-            for metric, values in predictive.measure(keep).items():
-                rows.add(splits, metric, values, score=score, droprate=droprate, **columns)
+            add(keep, score=score, droprate=droprate)
+    for score, kept in operating_points(model, method.scores):
+        add(kept, "chosen_", score=score)
+        rows.add(splits, "chosen_kept", kept.double().mean(1), score=score, **columns)
 
 
 def available(settings: UciRun) -> dict[str, Table]:

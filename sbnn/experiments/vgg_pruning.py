@@ -43,15 +43,16 @@ def run(settings: ImageRun, context: Context) -> pd.DataFrame:
     build, (augmentation, *_) = partial(vgg_like, settings.network.width), settings.vary.augmentation
     of = {"width": settings.network.width, "augmentation": augmentation}
     train, test = data_of(settings, stored, augmentation, context, flat=False)
-    first = Job(NN, NN.name, changed(settings, NN.name), build, of)
-    if settings.pretrained is None:
-        start = first.train(context, train)
-    else:
-        start = as_fit(load_weights(build(), settings.pretrained), first.settings.model, context)
-        first = replace(first, start=start)
-    add_measured(rows, context, first, start, train, test)
-    for method, recipe, own in recipes(settings):
-        if method is not NN:
-            job = Job(method, recipe, own, build, of, start)
-            add_measured(rows, context, job, job.train(context, train), train, test)
+    for replicate in range(settings.data.seeds):
+        first = Job(NN, NN.name, changed(settings, NN.name), build, of, replicate=replicate)
+        if settings.pretrained is None:
+            start = first.train(context, train)
+        else:
+            start = as_fit(load_weights(build(), settings.pretrained), first.settings.model, context)
+            first = replace(first, start=start)
+        add_measured(rows, context, first, start, train, test)
+        for method, recipe, own in recipes(settings):
+            if method is not NN or own.trainer.prune_to is not None:
+                job = replace(first, method=method, recipe=recipe, settings=own, start=start)
+                add_measured(rows, context, job, job.train(context, train), train, test)
     return rows.table()

@@ -23,6 +23,7 @@ class Fit:
     likelihood: Likelihood
     auxiliary: dict[str, Tensor] = field(default_factory=dict)  # exempt parameters and buffers, (R, ...) each
     dropout: bool = False  # whether it is trained with it, at rates that are among the buffers
+    shape: tuple[int, ...] | None = None  # of one example
     chunk: int = 100  # replicas measured at once
     chunks: int = 1  # that all replicas come in, of which these are one: what is compiled for it serves the others
 
@@ -44,13 +45,16 @@ class Fit:
 
     def inclusion(self) -> Tensor:
         """Every weight's posterior inclusion probability, (R, M)."""
+        own = self.posterior.inclusion
+        if own is not None:
+            return own
         if self.prior is None:
             raise TypeError("A network without a prior has no inclusion probabilities.")
         return self.prior.inclusion(self.posterior.second_moment)
 
     def module(self, keep: Tensor | None = None, replica: int = 0) -> nn.Module:
         """The network itself at a replica's posterior mean, or with only the weights in `keep` (R, M) left of it."""
-        mean = self.posterior.mean if keep is None else self.posterior.mean * keep
+        mean = self.posterior.deployed if keep is None else self.posterior.deployed * keep
         own = {name: values[replica] for name, values in self.auxiliary.items()}
         return self.layout.load(mean[replica], own)
 
@@ -80,7 +84,7 @@ class Fit:
 
         Predictions are those of the posterior mean, or of the given weights (R, M): a pruned copy, say.
         """
-        weights = self.posterior.mean if weights is None else weights
+        weights = self.posterior.deployed if weights is None else weights
         errors = []
         for part in chunks(len(data), self.chunk):
             x, y = data[part].all()

@@ -4,14 +4,19 @@ No method's name is spelled anywhere else. A new one is a line here, and a file 
 lack what it needs. Figures take colours by the order of the table.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from sbnn.model.posteriors.base import Posterior
+from sbnn.model.posteriors.gated import Gated
+from sbnn.model.posteriors.hard_concrete import HardConcrete
 from sbnn.model.posteriors.mean_field import MeanField
 from sbnn.model.posteriors.point import Deterministic
-from sbnn.model.priors.base import Prior
+from sbnn.model.priors.base import Prior, exp
+from sbnn.model.priors.count import CountPrior
 from sbnn.model.priors.gaussian import GaussianPrior
+from sbnn.model.priors.log_uniform import LogUniformPrior
+from sbnn.model.priors.point_mass import PointMassPrior
 from sbnn.model.priors.scale_mixture import ScaleMixturePrior
 from sbnn.model.priors.spike_slab import SpikeSlabPrior
 from sbnn.model.settings import PriorSettings
@@ -27,14 +32,19 @@ class Method:
     label: str  # in print
     prior: BuildPrior
     posterior: type[Posterior]
-    scores: tuple[str, ...]  # what its weights can be ranked by: its own score first
+    scores: tuple[str, ...]  # what its weights can be ranked by: its own score first; the key `scores` chooses
     dropout: bool = False  # trained, and measured, with dropout
     is_rival: bool = False  # can be named in the key `rivals`
+    comeback: str | None = None  # pruned while it is trained, and not otherwise: as `trainer.gradual.comeback`
 
     @property
     def score(self) -> str:
         """Its own."""
         return self.scores[0]
+
+    def offered(self, wanted: Sequence[str]) -> list[str]:
+        """Its own score, and those that are wanted and that it has."""
+        return list(dict.fromkeys([self.score, *(score for score in wanted if score in self.scores)]))
 
 
 def _mixture(kind: type[SpikeSlabPrior]) -> BuildPrior:
@@ -49,17 +59,48 @@ def _weight_decay(settings: PriorSettings) -> Prior | None:
     return None if settings.log_decay is None else GaussianPrior(settings.log_decay)
 
 
+def _log_uniform(settings: PriorSettings) -> Prior:
+    return LogUniformPrior()
+
+
+def _point_mass(settings: PriorSettings) -> Prior:
+    return PointMassPrior(settings.log_tau1, settings.pi)
+
+
+def _count(settings: PriorSettings) -> Prior:
+    return CountPrior(settings.cost, 0.0 if settings.log_decay is None else exp(-2 * settings.log_decay))
+
+
 def _no_prior(settings: PriorSettings) -> None:
     return None
 
 
-SBNN = Method("sBNN", "sBNN", _mixture(SpikeSlabPrior), MeanField, ("inclusion", "snr", "magnitude"))
-BBB = Method("BbB", "BbB", _mixture(ScaleMixturePrior), MeanField, ("snr",), is_rival=True)
-BNN = Method("BNN", "BNN", _slab_alone, MeanField, ("snr",))
-NN = Method("NN", "NN", _weight_decay, Deterministic, ("magnitude",), is_rival=True)
-NN_DR = Method("NN_Dr", "MC dropout", _weight_decay, Deterministic, ("magnitude",), dropout=True, is_rival=True)
-LM = Method("LM", "LM", _no_prior, Deterministic, ("magnitude",))  # a network without hidden layers: least squares
+SPREAD = ("snr", "magnitude", "saliency", "evidence", "path")  # scores of any posterior with a mean and a deviation
+MIXTURE = ("inclusion", *SPREAD, "exact_inclusion")  # and where the prior has two components
+POINT = ("magnitude",)
+
+
+SBNN = Method("sBNN", "sBNN", _mixture(SpikeSlabPrior), MeanField, MIXTURE)
+BBB = Method("BbB", "BbB", _mixture(ScaleMixturePrior), MeanField, ("snr", *MIXTURE), is_rival=True)
+BNN = Method("BNN", "BNN", _slab_alone, MeanField, SPREAD)
+NN = Method("NN", "NN", _weight_decay, Deterministic, POINT, is_rival=True)
+NN_DR = Method("NN_Dr", "MC dropout", _weight_decay, Deterministic, POINT, dropout=True, is_rival=True)
+# Sun, Song and Liang 2021: the same prior without the variance
+MAP = Method("MAP", "MAP", _mixture(SpikeSlabPrior), Deterministic, POINT, is_rival=True)
+# a Gaussian network, pruned where reducing its prior to zero raises the evidence
+BMR = Method("BMR", "BMR", _slab_alone, MeanField, ("evidence", *SPREAD), is_rival=True)
+# Zhu and Gupta 2017: the weights of least magnitude leave during training
+GMP = Method("GMP", "GMP", _weight_decay, Deterministic, POINT, is_rival=True, comeback="never")
+RIGL = replace(GMP, name="RigL", label="RigL", comeback="gradient")
+DNS = replace(GMP, name="DNS", label="DNS", comeback="magnitude")
+SPARSE_VD = Method("SparseVD", "Sparse VD", _log_uniform, MeanField, ("snr", "magnitude", "path"), is_rival=True)
+SVBNN = Method("SVBNN", "SVBNN", _point_mass, Gated, ("gate", "magnitude"), is_rival=True)
+L0 = Method("L0", "L0", _count, HardConcrete, ("gate", "magnitude"), is_rival=True)
+LM = Method("LM", "LM", _no_prior, Deterministic, POINT)  # a network without hidden layers: least squares
 BNN_VS = replace(SBNN, name="BNN_VS", label="BNN_VS")  # on the top share of the features
 BNN_VS_CV = replace(SBNN, name="BNN_VS_CV", label="BNN_VS_CV")  # on a share that cross-validation chose
 
-METHODS = {method.name: method for method in (SBNN, BBB, BNN, NN, NN_DR, LM, BNN_VS, BNN_VS_CV)}
+METHODS = {
+    method.name: method
+    for method in (SBNN, BBB, BNN, NN, NN_DR, LM, BNN_VS, BNN_VS_CV, MAP, BMR, GMP, RIGL, DNS, SPARSE_VD, SVBNN, L0)
+}

@@ -14,6 +14,7 @@ class PriorSettings(Settings):
     log_tau1: Log = 0.0  # slab
     log_tau0: Log = -2.0  # spike
     log_decay: Log | None = None
+    cost: Annotated[float, Within("[0, 1e6]")] = 1.0  # nats that L0 charges for a weight
 
     @model_validator(mode="after")
     def _spike_below_slab(self) -> Self:

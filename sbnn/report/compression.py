@@ -9,7 +9,7 @@ from sbnn.model.methods import SBNN
 from sbnn.report import interactive
 from sbnn.report.base import Report
 from sbnn.report.cells import Published
-from sbnn.report.image_curves import LABEL, Curve, cell, own_curves
+from sbnn.report.image_curves import LABEL, Curve, cell, curves, in_order, own_curves
 from sbnn.report.names import called
 from sbnn.report.style import line, look, plain_ticks
 
@@ -22,7 +22,12 @@ COMPARED = {
     "lenet_5": (0.0, 0.96, 0.99, 0.992, 0.995),
     "vgg_like": (0.0, 0.95, 0.98, 0.985),
 }
-KINDS = {"error": "weights, not retrained", "finetuned_error": "weights, retrained"}
+GRADUAL = "gradual_error"  # of networks that were pruned while they were trained
+KINDS = {
+    "error": "weights, not retrained",
+    "finetuned_error": "weights, retrained",
+    GRADUAL: "weights, pruned in training",
+}
 
 
 class CompressionReport(Report):
@@ -69,9 +74,10 @@ def comparison(rows: pd.DataFrame) -> pd.DataFrame:
             lines.append([TITLES[network], p.method, figure, p.sparsity, p.kind, None])
             if p.method == PAPER:
                 theirs[p.sparsity] = figure
-        own = rows[(rows.network == network) & rows.droprate.isin(COMPARED[network])]
+        mine = rows[rows.network == network]
+        shown = mine[mine.droprate.isin(COMPARED[network]) | (mine.metric == GRADUAL)]
         for metric, kind in KINDS.items():
-            for _, row in own_curves(own, metric).iterrows():
+            for _, row in measured_curves(shown, metric).iterrows():
                 sparsity = round(100 * row.droprate, 4) or None
                 printed = theirs.get(sparsity) if row.method == SBNN.name else None
                 what = (kind if row.droprate else "full") + width_of(row)
@@ -79,6 +85,11 @@ def comparison(rows: pd.DataFrame) -> pd.DataFrame:
                 lines.append([TITLES[network], name, cell(row, printed), sparsity, what, row.epochs])
     columns = ["network", "method", "error %", "sparsity %", "kind", "epochs"]
     return pd.DataFrame(lines, columns=columns).astype({"epochs": "Int64"})
+
+
+def measured_curves(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Methods ranked by their own score; pruned while they were trained, by the one that they were pruned by."""
+    return in_order(curves(rows, metric)) if metric == GRADUAL else own_curves(rows, metric)
 
 
 def layers(rows: pd.DataFrame) -> pd.DataFrame:
@@ -97,12 +108,13 @@ def papers_curve(network: str, name: str = PAPER) -> dict:
 
 def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
     """Our curves and others' points; with a logarithmic axis of weights left, each decade of sparsity is as wide."""
-    for metric, style in (("error", {}), ("finetuned_error", {"ls": ":", "markerfacecolor": "white"})):
-        found = own_curves(rows, metric)
+    styles = {"error": {}, "finetuned_error": {"ls": ":", "markerfacecolor": "white"}, GRADUAL: {"ls": "--"}}
+    words = {"finetuned_error": ", retrained", GRADUAL: ", gradually"}
+    for metric, style in styles.items():
+        found = measured_curves(rows, metric)
         found = found.assign(left=100 * (1 - found.droprate))
         for (method, recipe, epochs), curve in found.groupby(["method", "recipe", "epochs"], sort=False):
-            extra = ", retrained" if metric == "finetuned_error" else f", {epochs} epochs"
-            label = f"{called(method, recipe)}{extra}"
+            label = called(method, recipe) + words.get(metric, f", {epochs} epochs")
             line(ax, curve, "left", look(method, recipe), label, markersize=3, lw=1.1, **style)
     points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna()]
     for marker, point in zip("*XPDdps", points.itertuples(), strict=False):

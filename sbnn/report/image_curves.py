@@ -10,15 +10,22 @@ from sbnn.report.names import by_own_score, called, order
 from sbnn.report.style import DASHES
 
 NETWORK = ["method", "recipe", "network", "width", "augmentation", "epochs"]
-NOT_OF_THE_WHOLE = ("inclusion_below", "kept")  # metrics of some of the weights
+NOT_OF_THE_WHOLE = ("inclusion_below", "kept", "gradual_kept", "units")  # metrics of some of the weights
 LABEL, UNIT = "error, % of images (± s.e.)", "test error, %"  # of figures, of the interactive plot
 
 
 def curves(rows: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
-    """One line per network, score and droprate: `mean` error in per cent, and its standard error over images."""
-    found = rows[rows.metric == metric].rename(columns={"value": "mean"})
-    spread = np.sqrt(found["mean"] * (1 - found["mean"]) / found["measured"])
-    return found.assign(mean=100 * found["mean"], se=100 * spread).sort_values("droprate", kind="stable")
+    """One line per network, score and droprate: `mean` error in per cent over seeds, and its standard error.
+
+    That is over seeds where there are several, else over images.
+    """
+    found = rows[rows.metric == metric]
+    alike = [column for column in found if column not in ("replicate", "value")]
+    groups = found.groupby(alike, sort=False, dropna=False)["value"]
+    found = groups.agg(mean="mean", over_seeds="sem", seeds="size").reset_index()
+    over_images = np.sqrt(found["mean"] * (1 - found["mean"]) / found["measured"])
+    se = found.over_seeds.where(found.seeds > 1, over_images)
+    return found.assign(mean=100 * found["mean"], se=100 * se).sort_values("droprate", kind="stable")
 
 
 class Curve:
@@ -28,7 +35,7 @@ class Curve:
         errors, switched = curves(rows), rows[rows.metric == "switched"]
         self.error = {d: round(e, 2) for d, e in zip(errors.droprate, errors["mean"], strict=True)}
         self.spread = dict(zip(errors.droprate, errors.se, strict=True))
-        self.switched = dict(zip(switched.droprate, switched.value, strict=True))
+        self.switched = switched.groupby("droprate").value.mean().to_dict()
         self.se = self.spread.get(0.0)
         self.epochs, self.images = (None, None) if errors.empty else errors[["epochs", "measured"]].iloc[0]
 
@@ -85,6 +92,6 @@ def cell(row: pd.Series, published: Published | None = None) -> Measured:
 def calibration(rows: pd.DataFrame) -> pd.DataFrame:
     """Error, likelihood and calibration along every curve; `sampled_` is the posterior predictive's."""
     index = [c for c in (*NETWORK, "weights", "images", "measured", "score", "droprate") if c in rows]
-    metrics = [m for m in rows.metric.unique() if m not in NOT_OF_THE_WHOLE]
+    metrics = [m for m in rows[rows.droprate.notna()].metric.unique() if m not in NOT_OF_THE_WHOLE]
     table = rows[rows.metric.isin(metrics)].pivot_table(index=index, columns="metric", values="value", sort=True)
     return table[metrics].reset_index()

@@ -23,8 +23,9 @@ from sbnn.report.compression import (
     trade_off,
     with_epochs,
 )
-from sbnn.report.image_curves import UNIT, Curve, calibration, cell, curves, own_curves
+from sbnn.report.image_curves import NETWORK, UNIT, Curve, calibration, cell, curves, own_curves
 from sbnn.report.names import RECIPES, called
+from sbnn.report.operating_points import operating_points
 from sbnn.report.style import line, look, panels, plain_ticks
 
 PRINTED = pd.read_csv(Path(__file__).with_name("paper") / "lenet5.csv")  # errors in per cent of the paper's two priors
@@ -90,6 +91,8 @@ class LenetPruning(CompressionReport):
 
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         found = {"comparison": comparison(rows), "layers": layers(rows), "calibration": calibration(rows)}
+        if rows.metric.str.startswith("chosen_").any():
+            found["operating_points"] = operating_points(rows, NETWORK, "error")
         if "lenet_5" in set(rows.network):
             found["lenet5_droprates"] = droprates(rows)
         return found

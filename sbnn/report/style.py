@@ -27,7 +27,7 @@ LOOKS = dict(zip(METHODS, zip(cycle(PALETTE), cycle(MARKERS), strict=False), str
 RECIPE_LOOKS = {"paper": (BLUE, "<"), "set_1": (BLUE, ">"), "set_2": (VERMILLION, "d")}
 # By the score that weights are ranked by: the line, and which half of its markers is filled.
 DASHES = dict(zip(SCORES, cycle(["-", "--", ":", "-."]), strict=False))
-FILLS = dict(zip(SCORES, cycle(["full", "none", "left", "top"]), strict=False))
+FILLS = dict(zip(SCORES, cycle(["full", "none", "left", "top", "bottom"]), strict=False))
 plt.rcParams |= {
     "figure.dpi": 100,
     "savefig.dpi": 200,

@@ -16,6 +16,8 @@ PAPER = Path(__file__).with_name("paper")
 PUBLISHED = pd.read_csv(PAPER / "uci.csv", dtype={"rmse": str, "spread": str}).fillna({"spread": ""})
 FIGURES = {(p.dataset, p.method, p.droprate): Published(p.rmse, p.spread) for p in PUBLISHED.itertuples()}
 RIVALS = pd.read_csv(PAPER / "uci_rivals.csv").set_index("method")
+OVERLAP = 1 / 9  # of the benchmark's splits: rows tested on over rows trained on
+DECIMALS = {"kin8nm": 3, "naval": 4}  # where two would hide all there is to see
 CURVE = ["dataset", "hidden", "method", "recipe", "score", "droprate"]
 
 

@@ -15,12 +15,24 @@ from sbnn.report.base import Report
 from sbnn.report.cells import NOT_RUN, Measured, Word
 from sbnn.report.claims import Judge
 from sbnn.report.names import RECIPES, called
+from sbnn.report.operating_points import operating_points
 from sbnn.report.statistics import largest_droprate, paired
 from sbnn.report.style import DASHES, by_score, line, look, panels, plain_ticks
-from sbnn.report.uci import CURVE, RIVALS, Estimate, Network, estimates, papers, papers_curve, published, summary
+from sbnn.report.uci import (
+    CURVE,
+    DECIMALS,
+    OVERLAP,
+    RIVALS,
+    Estimate,
+    Network,
+    estimates,
+    papers,
+    papers_curve,
+    published,
+    summary,
+)
+from sbnn.report.uci_contests import GRADUAL, gradual, improvement
 
-OVERLAP = 1 / 9  # of the benchmark's splits: rows tested on over rows trained on
-DECIMALS = {"kin8nm": 3, "naval": 4}  # where two would hide all there is to see
 STATED, TUNED = (SBNN, "paper"), (SBNN, "tuned")
 TRAINED = (STATED, TUNED, (NN, "ours"), (NN_DR, "ours"), (BBB, "ours"))  # in the tables' order
 NAMES = {(method.name, recipe): called(method.name, recipe) for method, recipe in TRAINED}
@@ -49,14 +61,19 @@ class UciPruning(Report):
     claims: ClassVar[dict[str, Judge]] = uci_claims.JUDGES
 
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        found = estimates(rows)
-        return {
+        found, also = estimates(rows), {}
+        if (rows.metric == GRADUAL).any():
+            also["gradual"] = gradual(rows)
+        if rows.metric.str.startswith("chosen_").any():
+            also["operating_points"] = operating_points(rows, CURVE[:4], "rmse")
+        return also | {
             "comparison": comparison(rows, found),
             "rmse_by_droprate": rmse_by_droprate(rows, found),
             "datasets": datasets(rows),
             "calibration": calibration(rows),
             "prunable": prunable(summary(rows, "rmse")),
             "paired": paired_differences(rows),
+            "improvement": improvement(rows),
         }
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:

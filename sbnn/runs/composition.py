@@ -14,8 +14,8 @@ from omegaconf.errors import OmegaConfBaseException
 
 from sbnn.checked import checked
 from sbnn.errors import ConfigError, SbnnError
-from sbnn.runs.keys import NOTHING, WITHOUT_EFFECT, affecting
-from sbnn.runs.settings import RunSettings, kind_of
+from sbnn.runs.keys import CAME_LATER, NOTHING, WITHOUT_EFFECT, affecting
+from sbnn.runs.settings import RunSettings, kind_of, merged
 
 PACKAGE = Path(__file__).parents[1]
 # In a wheel the configuration travels inside the package; in a checkout it is the top-level folder.
@@ -117,8 +117,9 @@ def read_settings(path: Path) -> RunSettings:
         values = None
     if not isinstance(values, dict) or values.get("name") not in experiments():
         raise SbnnError(f"{path} was not written by sbnn-run, or is damaged.")
+    later = CAME_LATER | ({"data": {"seeds": 1}} if "collection" in (values.get("data") or {}) else {})
     today = settings_of(composed(f"experiment={values['name']}")).plain()
-    return _checked(affecting(today, [NOTHING]) | {"minutes": None} | values)
+    return _checked(merged(later, affecting(today, [NOTHING]) | {"minutes": None} | values))
 
 
 def _plain(cfg: DictConfig) -> dict:

@@ -74,6 +74,7 @@ class ImageSettings(Settings):
     evaluate_on: EvaluateOn
     validation_share: Portion
     protocol: Annotated[str, OneOf("validation", "paper")]
+    seeds: Size
     train_images: Count | None
     test_images: Count | None
     collection: Annotated[str, OneOf(*COLLECTIONS)]

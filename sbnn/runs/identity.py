@@ -75,9 +75,13 @@ def budget_of(settings: RunSettings) -> str:
 
 
 def _sizes(settings: RunSettings) -> dict:
-    """Its settings, whatever the budget is called and in which order values are varied."""
+    """Its settings, whatever the budget is called, in which order values are varied and how many train at once."""
     found = effective(settings)
-    return found | {"budget": None, "vary": {key: sorted(values) for key, values in found["vary"].items()}}
+    return found | {
+        "budget": None,
+        "chunk": None,
+        "vary": {key: sorted(values) for key, values in found["vary"].items()},
+    }
 
 
 @cache

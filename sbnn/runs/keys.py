@@ -12,6 +12,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
+from sbnn.training.settings import Gradual
+
 
 class Affects(Enum):
     TRAINING = "how a network is trained"
@@ -42,6 +44,7 @@ TABLE = {
     "data.dir": NOTHING,
     "data.datasets": CHOICE,
     "data.splits": CHOICE,
+    "data.seeds": CHOICE,
     "data.hidden": CHOICE,
     "data.enlarge": CHOICE,
     "data.protocol": CHOICE,
@@ -61,15 +64,25 @@ TABLE = {
     "pretrained": TRAINING,
     "predictive": MEASURING,
     "droprates": MEASURING,
+    "scores": MEASURING,
+    "prune_gradually": CHOICE,
     "finetune": MEASURING,
     "pruning": MEASURING,
 }
 # Keys that mean something only in an experiment that names them, or a table above them, in its USES.
 SPECIFIC = (
     "data.train_share", "data.features", "data.alpha", "data.function", "data.active_share", "network.hidden",
-    "network.leave_out", "network.width", "prior.log_decay", "prior.c", "likelihood", "vary", "selection", "dropout",
-    "recipe", "recipes", "by_network", "rivals", "pretrained", "predictive", "droprates", "finetune", "pruning",
+    "network.leave_out", "network.width", "prior.log_decay", "prior.cost", "prior.c", "likelihood", "vary", "selection",
+    "dropout", "recipe", "recipes", "by_network", "rivals", "pretrained", "predictive", "droprates", "scores",
+    "prune_gradually", "finetune", "pruning",
 )  # fmt: skip
+# Keys that came after some of the committed results, with the values under which everything was as before.
+CAME_LATER = {
+    "trainer": {"prune_to": None, "gradual": Gradual().model_dump()},
+    "prior": {"cost": 1.0},
+    "scores": ["inclusion", "snr", "magnitude"],
+    "prune_gradually": [],
+}
 WITHOUT_EFFECT = [key for key, affects in TABLE.items() if affects is NOTHING]
 
 

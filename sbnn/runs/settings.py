@@ -34,6 +34,7 @@ from sbnn.checked import (
     whole_sentence,
 )
 from sbnn.compression.pruning import Pruning
+from sbnn.compression.scores import SCORES
 from sbnn.data.images import AUGMENTATIONS
 from sbnn.data.simulated import FUNCTIONS
 from sbnn.model.methods import METHODS
@@ -145,6 +146,8 @@ class RunSettings(Settings):
     pretrained: StateDictPath | None
     predictive: PredictiveSettings
     droprates: Annotated[NonEmpty[Droprate], Rising, AfterValidator(_from_zero)]
+    scores: Annotated[ListOf[Annotated[str, OneOf(*SCORES)]], Distinct]
+    prune_gradually: Annotated[ListOf[Annotated[float, Within("(0, 1)")]], Rising]
     finetune: Annotated[ListOf[Droprate], Rising]
     pruning: Pruning
     data: Settings
@@ -175,7 +178,7 @@ class RunSettings(Settings):
 
     def changed(self, changes: Mapping[str, object]) -> Self:
         """With other values for some keys; a table's other keys stay as they are."""
-        return checked(type(self), _merged(self.plain(), changes))
+        return checked(type(self), merged(self.plain(), changes))
 
 
 def _listed(value: Any) -> Any:
@@ -185,12 +188,12 @@ def _listed(value: Any) -> Any:
     return [_listed(below) for below in value] if isinstance(value, tuple | list) else value
 
 
-def _merged(values: Mapping, changes: Mapping) -> dict:
+def merged(values: Mapping, changes: Mapping) -> dict:
     """Two nested tables as one; where both have a value that is no table, the second one's counts."""
     found = dict(values)
     for key, value in changes.items():
         nested = isinstance(value, Mapping) and isinstance(found.get(key), Mapping)
-        found[key] = _merged(found[key], value) if nested else value
+        found[key] = merged(found[key], value) if nested else value
     return found
 
 

@@ -21,7 +21,7 @@ class TrainingState:
     """All that a fit needs in order to go on where it was: it is saved and restored as one."""
 
     def __init__(self, fit: Fit, optimizer: Optimizer, plan: Plan, streams: Streams):
-        self.movable, self.buffers = optimizer.parameters, fit.buffers
+        self.movable, self.buffers, self.keep = optimizer.parameters, fit.buffers, fit.posterior.keep
         self.optimizer, self.plan, self.streams = optimizer, plan, streams
         self.step = 0  # made so far
         self.order: Tensor | None = None  # (R, n): in which this epoch takes the rows
@@ -35,7 +35,7 @@ class TrainingState:
 
     def saved(self) -> dict:
         """As plain tensors; a fit that is over keeps only what it found."""
-        found = {"step": self.step, "movable": self.movable, "buffers": self.buffers}
+        found = {"step": self.step, "movable": self.movable, "buffers": self.buffers, "keep": self.keep}
         if self.step == self.plan.steps:
             return found
         states = [list(state) for state in self.optimizer.states]
@@ -49,6 +49,8 @@ class TrainingState:
         moments = [] if is_over else [value for state in saved["optimizer"] for value in state]
         own = [*self.movable, *self.buffers.values(), *([] if is_over else self.optimizer.tensors())]
         given = [*movable, *(buffers[name] for name in self.buffers), *moments]
+        if self.keep is not None:
+            own, given = [*own, self.keep], [*given, saved["keep"]]
         if [value.shape for value in own] != [value.shape for value in given] or not 0 <= step <= self.plan.steps:
             raise ValueError("It is of another fit.")
         if not is_over:

@@ -17,7 +17,7 @@ def check_data(fit: Fit, data: ReplicaSource) -> None:
     rows = torch.arange(min(2, data.size), device=data.y.device).expand(len(data), -1)
     x, y = data.at(rows).all()
     fit.layout.network.eval()
-    outputs = fit.layout.forward(fit.posterior.mean, x, fit.auxiliary)
+    outputs = fit.layout.forward(fit.posterior.deployed, x, fit.auxiliary)
     if fit.likelihood.is_classification:
         low, high, last = int(data.y.min()), int(data.y.max()), outputs.shape[-1] - 1
         if low < 0 or high > last:

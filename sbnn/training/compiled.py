@@ -56,7 +56,7 @@ def piecewise(step: Step, now: Now) -> Sight:
     draws = [compiled(drawn)(part, now.keys[0]) for part in step.parts]
     grads, others, sight = gradients(step, [weights for weights, _ in draws], x, y)
     for part, grad, (weights, _) in zip(step.parts, grads, draws, strict=True):
-        compiled(updated)(step.rule, part, weights, grad, now.numbers)
+        compiled(updated)(step.rule, part, weights, grad, now.keys[0], now.numbers)
     move_others(step, others, numbers)
     note(step.bad, numbers.step, sum(total for _, total in draws), sight.nll)
     return sight
@@ -68,9 +68,9 @@ def drawn(part: Part, key: Tensor | None) -> tuple[Tensor, Tensor]:
     return weights, weights.sum(-1)
 
 
-def updated(rule: Rule, part: Part, weights: Tensor, grad: Tensor, row: Tensor) -> None:
+def updated(rule: Rule, part: Part, weights: Tensor, grad: Tensor, key: Tensor | None, row: Tensor) -> None:
     numbers = Numbers.read(rule, row)
-    part.move(rule, part.pulled(rule, grad, (weights, weights), numbers), numbers)
+    part.move(rule, part.pulled(rule, grad, (weights, weights), key, numbers), numbers)
 
 
 def ways(fit: Fit, plan: Plan, world: World) -> list[Way]:

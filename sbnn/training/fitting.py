@@ -13,7 +13,7 @@ from sbnn.model.flat import Layout
 from sbnn.model.likelihoods import Categorical, Gaussian, Likelihood
 from sbnn.model.methods import Method
 from sbnn.model.posteriors.base import Posterior, initial_means
-from sbnn.model.posteriors.point import Deterministic, Masked
+from sbnn.model.posteriors.point import Deterministic
 from sbnn.model.settings import ModelSettings
 from sbnn.streams import Streams
 from sbnn.training.loop import train
@@ -31,7 +31,7 @@ class Start:
     settings: ModelSettings = field(default_factory=ModelSettings)
     origin: Fit | None = None  # begin where this fit, of as many replicas, ended; its method may be another
     dropout: Tensor | None = None  # (R,) the rate of each replica
-    keep: Tensor | None = None  # (R, M) weights that a point estimate is held to
+    keep: Tensor | None = None  # (R, M) the weights that are left
 
     def tensors(self) -> list[Tensor]:
         """What it begins with besides the settings and a seed."""
@@ -43,23 +43,27 @@ class Start:
         layout, origin = Layout(on_device(self.network, session), self.settings.leave_out), self.origin
         means = initial_means(layout, streams, self.settings.init.mean_scale, session.dtype)
         likelihood = self._likelihood(data, means) if origin is None else origin.likelihood.take(part)
-        theta = [means] if origin is None else [row[part] for row in origin.posterior.theta]
         if origin is None:
-            auxiliary = layout.auxiliary(len(streams))
+            theta, auxiliary = [means], layout.auxiliary(len(streams))
         else:
+            own = origin.posterior
+            rows = own.theta if isinstance(own, self.method.posterior) else [own.deployed]
+            theta = [row[part] for row in rows]
             auxiliary = {name: values[part].clone() for name, values in origin.auxiliary.items()}
         if self.dropout is not None:
             auxiliary |= {name: self.dropout[part] for name in auxiliary if name.endswith("rate")}
         prior = self.method.prior(self.settings.prior)
         posterior = self._posterior(theta, part)
-        return Fit(layout, posterior, prior, likelihood, auxiliary, self.dropout is not None, session.chunk)
+        first, _ = data[part].read(torch.zeros(len(streams), 1, dtype=torch.long, device=streams.device))
+        dropout, shape = self.dropout is not None, tuple(first.shape[2:])
+        return Fit(layout, posterior, prior, likelihood, auxiliary, dropout, shape, session.chunk)
 
     def _posterior(self, theta: Sequence[Tensor], part: slice) -> Posterior:
-        if self.keep is not None:
-            keep = self.keep[part]
-            return Masked(theta[0] * keep, keep)
         spike, sigma = self.settings.prior.log_tau0, self.settings.init.sigma
-        return self.method.posterior.begun(theta, math.exp(spike) if sigma is None else sigma)
+        posterior = self.method.posterior.begun(theta, math.exp(spike) if sigma is None else sigma)
+        posterior.keep = None if self.keep is None else self.keep[part]
+        posterior.mean.copy_(posterior.masked(posterior.mean))
+        return posterior
 
     def _likelihood(self, data: ReplicaSource, means: Tensor) -> Likelihood:
         """Labels are classes; any other target is a regression's."""

@@ -9,6 +9,7 @@ from sbnn.training.checkpoint import Checkpoint, TrainingState
 from sbnn.training.checks import check_data
 from sbnn.training.compiled import ways
 from sbnn.training.distributed import World
+from sbnn.training.masking import masking_of
 from sbnn.training.monitor import Monitor
 from sbnn.training.optimizers import optimizer_of
 from sbnn.training.schedule import Plan
@@ -34,7 +35,7 @@ def train(
     among them and all make the same step.
     """
     checkpoint, plan = checkpoint or Checkpoint(), Plan(training, fit.prior, data.size)
-    optimizer = optimizer_of(training, fit.movable())
+    optimizer, masking = optimizer_of(training, fit.movable()), masking_of(fit, plan, streams)
     step = Step(fit, data, optimizer, plan, streams, world)
     step.ways = ways(fit, plan, world)
     state, monitor = TrainingState(fit, optimizer, plan, streams), Monitor(step, bar)
@@ -46,12 +47,17 @@ def train(
     check_data(fit, data)
     fit.layout.network.train()
     while state.step < plan.steps:
-        monitor.see(state.step, step(state.step, state.next_rows()))
+        rows = state.next_rows()
+        if masking is not None:
+            masking.before(step, state.step, rows)
+        monitor.see(state.step, step(state.step, rows))
         state.step += 1
         if checkpoint.is_due() and state.step < plan.steps:
             monitor.check(state.movable)
             checkpoint.save(state.saved())
     monitor.finish(state.movable)
+    if masking is not None:
+        masking.finish()
     fit.layout.network.eval()
     if not is_over:
         world.average_(state.buffers.values())

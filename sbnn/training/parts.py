@@ -22,6 +22,7 @@ class Rule(NamedTuple):
     apply: Callable[..., None]  # the optimiser's
     proximal: bool
     autocast: bool
+    splices: bool = False  # weights outside the mask go on moving, to come back if they grow
 
 
 class Numbers(NamedTuple):
@@ -45,7 +46,7 @@ class Part:
 
     def __init__(self, fit: Fit, optimizer: Optimizer, which: slice):
         self.which, sizes = which, fit.layout.sizes
-        self.begin, self.size = sum(sizes[: which.start]), sum(sizes[which])
+        self.begin, self.size, self.total = sum(sizes[: which.start]), sum(sizes[which]), sum(sizes)
         self.posterior, self.states = fit.posterior, optimizer.states[: len(fit.posterior.theta)]
         if self.size < fit.layout.size:
             end = self.begin + self.size
@@ -54,15 +55,29 @@ class Part:
 
     def draw(self, key: Tensor | None) -> tuple[Tensor, Tensor]:
         """Weights (R, size), and the noise they are made from."""
-        mean = self.posterior.mean
-        eps = mean if key is None else noise(key, self.size, self.begin).to(mean.dtype)
-        return self.posterior.sample(eps), eps
+        eps = self.noise(key)
+        return self.posterior.masked(self.posterior.sample(eps)), eps
 
-    def pulled(self, rule: Rule, grad: Tensor, drawn: tuple[Tensor, Tensor], numbers: Numbers) -> list[Tensor]:
-        """The gradient of the part's own rows. In a compiled step noise is not kept: it is (w - m) / sigma again."""
+    def noise(self, key: Tensor | None) -> Tensor:
+        """(R, draws size): weight i of M takes the numbers i, M + i, ... of the key's; anything where there is none."""
+        mean = self.posterior.mean
+        if key is None:
+            return mean
+        draws = [noise(key, self.size, self.begin + n * self.total) for n in range(self.posterior.draws)]
+        return (draws[0] if len(draws) == 1 else torch.cat(draws, 1)).to(mean.dtype)
+
+    def pulled(
+        self, rule: Rule, grad: Tensor, drawn: tuple[Tensor, Tensor], key: Tensor | None, numbers: Numbers
+    ) -> list[Tensor]:
+        """The gradient of the part's own rows. In a compiled step noise is not kept: it is found from the weights,
+        (w - m) / sigma, or from the key again.
+        """
         weights, eps = drawn
-        eps = self.posterior.noise_of(weights) if torch.compiler.is_compiling() else eps
-        return self.posterior.gradient(grad, eps, numbers.prior, numbers.penalty_weight, rule.proximal)
+        if torch.compiler.is_compiling():
+            found = self.posterior.noise_of(weights)
+            eps = self.noise(key) if found is None else found
+        grads = self.posterior.gradient(grad, eps, numbers.prior, numbers.penalty_weight, rule.proximal)
+        return grads if rule.splices else [self.posterior.masked(row) for row in grads]
 
     def move(self, rule: Rule, grads: list[Tensor], numbers: Numbers) -> None:
         """The optimiser's step, and the prior's shrinkage after it, in place."""

@@ -15,6 +15,7 @@ from sbnn.training.distributed import World
 from sbnn.training.optimizers import Optimizer
 from sbnn.training.parts import Numbers, Part, Rule, neighbours
 from sbnn.training.schedule import Plan
+from sbnn.training.settings import MAGNITUDE
 
 BLOCK = 256  # steps whose numbers and keys go to the device in one copy
 
@@ -48,7 +49,9 @@ class Step:
         self.ways: list[Way] = [advance]
         training, prior = plan.training, plan.final_prior
         fast = in_bfloat16(training.autocast, streams.device, fit.likelihood)
-        self.rule = Rule(None if prior is None else type(prior), type(optimizer).apply, training.proximal, fast)
+        splices = training.prune_to is not None and training.gradual.comeback == MAGNITUDE
+        kind = None if prior is None else type(prior)
+        self.rule = Rule(kind, type(optimizer).apply, training.proximal, fast, splices)
         self.parts = [Part(fit, optimizer, which) for which in neighbours(fit.layout.sizes)]
         # The first step at which a replica's weights, and its likelihood, were not finite.
         self.bad = torch.full((2, len(fit.posterior.mean)), torch.inf, device=streams.device)
@@ -66,6 +69,13 @@ class Step:
                 self.ways = self.ways[:1]
                 return sight
         return self.ways[0](self, now)
+
+    @torch.no_grad()
+    def gradient_at_mean(self, positions: Tensor) -> Tensor:
+        """dL/dw (R, M) of every weight, also of those outside the mask, on rows as they are."""
+        x, y = self.data.read(positions[:, self.world.part(positions.shape[1])], None)
+        weights = [part.posterior.masked(part.posterior.mean) for part in self.parts]
+        return torch.cat(gradients(self, weights, x, y)[0], dim=1)
 
     def now(self, number: int, positions: Tensor) -> Now:
         """With numbers and keys from the tables of the step's block."""
@@ -106,7 +116,7 @@ def advance(step: Step, now: Now) -> Sight:
         draws = [part.draw(key) for part in step.parts]
         grads, others, sight = gradients(step, [weights for weights, _ in draws], x, y)
         got = zip(step.parts, grads, draws, strict=True)
-        pulled = [part.pulled(rule, grad, drawn, numbers) for part, grad, drawn in got]
+        pulled = [part.pulled(rule, grad, drawn, key, numbers) for part, grad, drawn in got]
         estimates.append([*pulled, others])
     note(step.bad, numbers.step, torch.stack([weights.sum(-1) for weights, _ in draws]).sum(0), sight.nll)
     *moves, others = average(estimates)

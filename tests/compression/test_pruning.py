@@ -2,11 +2,7 @@ import pytest
 import torch
 
 from sbnn.compression.pruning import Pruning, prune_mask
-from sbnn.compression.scores import score
 from sbnn.model.flat import Layout
-from sbnn.model.posteriors.mean_field import MeanField
-from sbnn.model.posteriors.point import Deterministic
-from sbnn.model.priors.spike_slab import SpikeSlabPrior
 from sbnn.networks import mlp
 
 LAYOUT = Layout(mlp(4, [5]))  # 20 + 5 + 5 + 1 weights
@@ -42,25 +38,3 @@ def test_masks_are_nested():
 def test_droprate_outside_its_range_is_refused():
     with pytest.raises(ValueError, match=r"droprate=1.0"):
         prune_mask(SCORES, LAYOUT, 1.0)
-
-
-def test_ranking_by_second_moment_is_ranking_by_inclusion_without_ties():
-    posterior = MeanField.around(torch.randn(2, 50, dtype=torch.float64) * 0.1, 0.02)
-    p = SpikeSlabPrior(0.0, -2.0, 0.5).inclusion(posterior.second_moment)
-    assert (score(posterior, "inclusion").argsort() == p.argsort()).all()
-    saturated = SpikeSlabPrior(1.0, -6.0, 0.5).inclusion(posterior.second_moment.float())
-    assert len(saturated.unique()) < 100
-    assert len(score(posterior, "inclusion").unique()) == 100
-
-
-def test_scores():
-    posterior = MeanField.around(torch.tensor([[3.0, -4.0]]), 0.5)
-    torch.testing.assert_close(score(posterior, "inclusion"), torch.tensor([[9.25, 16.25]]))
-    torch.testing.assert_close(score(posterior, "snr"), torch.tensor([[6.0, 8.0]]))
-    torch.testing.assert_close(score(posterior, "magnitude"), torch.tensor([[3.0, 4.0]]))
-    point = Deterministic(torch.ones(1, 2))
-    torch.testing.assert_close(score(point, "magnitude"), torch.ones(1, 2))
-    with pytest.raises(TypeError, match="Deterministic has no spread"):
-        score(point, "snr")
-    with pytest.raises(ValueError, match="nonsense"):
-        score(posterior, "nonsense")

@@ -63,7 +63,7 @@ def test_what_is_committed_is_what_this_code_makes_of_its_rows(name):
 def test_a_committed_configuration_is_that_of_its_budget_today(committed, name):
     facts = json.loads((RESULTS / name / "run.json").read_text())
     assert facts["budget"] == budget_of(read_settings(RESULTS / name / "config.yaml"))
-    assert facts["budget"] in BUDGETS
+    assert facts["budget"].removesuffix(", changed") in BUDGETS  # a yaml may have moved on since
 
 
 LOOK = """<script>

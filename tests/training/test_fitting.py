@@ -9,7 +9,7 @@ from sbnn.model.fit import Fit
 from sbnn.model.flat import Layout
 from sbnn.model.likelihoods import Categorical
 from sbnn.model.methods import NN, NN_DR, SBNN
-from sbnn.model.posteriors.point import Masked
+from sbnn.model.posteriors.point import Deterministic
 from sbnn.model.settings import InitSettings, ModelSettings, PriorSettings
 from sbnn.networks import mlp
 from sbnn.streams import Streams
@@ -29,7 +29,7 @@ def test_a_masked_network_learns_and_keeps_its_zeros():
     keep = torch.rand(1, layout.size) < 0.5
     y = torch.randint(2, (80,))
     data = ReplicaData.of(torch.randn(80, 6).double() + y[:, None], y)
-    posterior = Masked(torch.randn(1, layout.size).double() * keep, keep)
+    posterior = Deterministic(torch.randn(1, layout.size).double() * keep, keep=keep)
     assert (posterior.mean[~keep] == 0).all()
     before = posterior.mean.clone()
     masked = Fit(layout, posterior, None, Categorical())

@@ -16,6 +16,7 @@ class MeanField(Posterior):
     """q(w) = N(m, sigma^2), sigma = softplus(rho), for every weight; theta = (m, rho)."""
 
     is_random = True
+    ranked_by = "snr"
 
     @classmethod
     def begun(cls, theta: Sequence[Tensor], sigma: float) -> Self:
@@ -55,8 +56,8 @@ class MeanField(Posterior):
         """
         return 1 + rate * prior.precision(self.second_moment)
 
-    def penalty(self, prior: Prior | None) -> Tensor:
-        return _given(prior).penalty(self.mean, self.sigma).sum(-1)
+    def penalties(self, prior: Prior | None) -> Tensor:
+        return _given(prior).penalty(self.mean, self.sigma)
 
 
 def _given(prior: Prior | None) -> Prior:
