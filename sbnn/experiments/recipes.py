@@ -7,38 +7,39 @@ from sbnn.checked import plainly
 from sbnn.errors import ConfigError
 from sbnn.model.methods import METHODS, NN, SBNN, Method
 from sbnn.runs.settings import RECIPES, RunSettings
+from sbnn.training.masking import check_masking
 
 S = TypeVar("S", bound=RunSettings)
 
 # What a recipe may change, and whose it may be.
 CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout", "prune_gradually", "finetune")
-TUNED, *OF_THE_PAPER = RECIPES
+TUNED, GRADUAL, *OF_THE_PAPER = RECIPES
 FINETUNE = "finetune"  # what is left after pruning, trained on
-GRADUAL = "gradual"  # what changes in ours where sBNN is pruned while it is trained
 OURS = "ours"  # a rival's recipe, in rows
 
 
 def recipes(settings: S) -> list[tuple[Method, str, S]]:
     """Method, name and settings of everything to train: sBNN by one recipe or all, then its rivals.
 
-    After each come its networks that are pruned while they are trained, one for a droprate.
+    A network that is pruned while it is trained is one of its own for every droprate. The gradual recipe of sBNN and
+    some rivals are nothing else; another recipe has such networks besides its own if it names their droprates.
     """
-    there = [TUNED, *(name for name in OF_THE_PAPER if name in settings.recipes)]
+    there = [TUNED, *(name for name in RECIPES[1:] if name in settings.recipes)]
     chosen = [(SBNN, name) for name in there if settings.recipe in ("all", name)]
     chosen += [(METHODS[rival], rival) for rival in dict.fromkeys(settings.rivals)]
     found = []
     for method, name in chosen:
-        own = changed(settings, name)
-        found += [(method, name, own)] if method.comeback is None else []
-        found += [(method, name, pruned_to(droprate, method, own)) for droprate in own.prune_gradually]
+        own, only = changed(settings, name), name == GRADUAL or method.comeback is not None
+        asked = only or "prune_gradually" in (settings.recipes.get(name) or {})
+        found += [] if only else [(method, name, own)]
+        found += [(method, name, pruned_to(droprate, method, own)) for droprate in own.prune_gradually if asked]
     return found
 
 
 def pruned_to(droprate: float, method: Method, settings: S) -> S:
     """The settings of a network that loses so many of its weights while it is trained."""
-    own = changed(settings, GRADUAL) if method is SBNN else settings
     growth = {} if method.comeback is None else {"gradual": {"comeback": method.comeback}}
-    return own.changed({"trainer": {"prune_to": droprate, **growth}, "finetune": []})
+    return settings.changed({"trainer": {"prune_to": droprate, **growth}, "finetune": []})
 
 
 def pruned(settings: RunSettings) -> list[str]:
@@ -57,12 +58,13 @@ def changed(settings: S, name: str, table: str = "recipes") -> S:
 def check_recipes(settings: S, also: Callable[[Method, S], None]) -> None:
     """Every recipe that will be trained is a whole, valid configuration; `also` checks what the experiment asks."""
     rivals = [method.name for method in METHODS.values() if method.is_rival]
-    check_changes(settings, "recipes", [*RECIPES, *rivals, FINETUNE, GRADUAL])
-    if settings.recipe in OF_THE_PAPER and settings.recipe not in settings.recipes:
+    check_changes(settings, "recipes", [*RECIPES, *rivals, FINETUNE])
+    if settings.recipe in RECIPES[1:] and settings.recipe not in settings.recipes:
         recipe = settings.recipe
         raise ConfigError(f"recipe={recipe} asks for recipes.{recipe}, which is not there; use recipe={TUNED}.")
     for method, recipe, own in recipes(settings):
         try:
+            check_masking(own.trainer, method.posterior)
             also(method, own)
             if own.finetune:
                 also(NN, changed(own, FINETUNE))

@@ -5,7 +5,7 @@ import pandas as pd
 from sbnn.model.methods import METHODS
 
 # Recipes of the paper's method; a rival has one only, which goes without a name.
-RECIPES = {"tuned": "tuned", "paper": "as stated", "set_1": "set 1", "set_2": "set 2"}
+RECIPES = {"tuned": "tuned", "gradual": "gradual", "paper": "as stated", "set_1": "set 1", "set_2": "set 2"}
 
 
 def called(method: str, recipe: str) -> str:

@@ -24,7 +24,7 @@ PALETTE = ("#E69F00", "#56B4E9", BLUE, "#CC79A7", "#009E73", GREY, VERMILLION)
 MARKERS = "hP^vsxoD"
 LOOKS = dict(zip(METHODS, zip(cycle(PALETTE), cycle(MARKERS), strict=False), strict=False))
 # Recipes other than the tuned one: colours of methods that are never pruned next to them, markers of their own.
-RECIPE_LOOKS = {"paper": (BLUE, "<"), "set_1": (BLUE, ">"), "set_2": (VERMILLION, "d")}
+RECIPE_LOOKS = {"gradual": ("#009E73", "*"), "paper": (BLUE, "<"), "set_1": (BLUE, ">"), "set_2": (VERMILLION, "d")}
 # By the score that weights are ranked by: the line, and which half of its markers is filled.
 DASHES = dict(zip(SCORES, cycle(["-", "--", ":", "-."]), strict=False))
 FILLS = dict(zip(SCORES, cycle(["full", "none", "left", "top", "bottom"]), strict=False))

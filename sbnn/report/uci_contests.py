@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from sbnn.model.methods import GMP, METHODS, SBNN
+from sbnn.model.methods import GMP, METHODS, NN, SBNN, Method
 from sbnn.report.cells import Measured
 from sbnn.report.improvement import improvements
 from sbnn.report.names import called
@@ -10,30 +10,37 @@ from sbnn.report.statistics import paired
 from sbnn.report.uci import DECIMALS, OVERLAP
 
 GRADUAL = "gradual_rmse"  # of networks that were pruned while they were trained
-TUNED = called(SBNN.name, "tuned")
+OURS, RIVAL = called(SBNN.name, "gradual"), called(GMP.name, "ours")
+ENDED = ((SBNN, "tuned", "snr"), (NN, "ours", "magnitude"))  # what their networks are pruned at the end by
 IMPROVED_AT = (0.0, 0.5, 0.8)  # droprates at which methods are compared over all datasets
+WHERE = ["dataset", "hidden"]
 
 
 def gradual(rows: pd.DataFrame) -> pd.DataFrame:
     """Pruned while trained, next to pruned at the end, and over the splits sBNN less gradual magnitude pruning."""
     once, meanwhile = rows[rows.metric == "rmse"], rows[rows.metric == GRADUAL]
+    ended = {wanted: (once[["method", "recipe", "score"]] == _named(*wanted)).all(axis=1) for wanted in ENDED}
     lines = []
-    for (dataset, hidden, droprate), own in meanwhile.groupby(["dataset", "hidden", "droprate"], sort=False):
-        line, same = {"dataset": dataset, "hidden": hidden, "droprate": droprate}, once[once.dataset == dataset]
-        same, splits = same[same.hidden == hidden], {}
-        parts = {"full": same[same.droprate == 0], "at the end": same[same.droprate == droprate], "gradually": own}
-        for (method, recipe, score), _ in own.groupby(["method", "recipe", "score"], sort=False):
-            for words, part in parts.items():
-                wanted = (part[["method", "recipe", "score"]] == [method, recipe, score]).all(axis=1)
-                if len(values := part[wanted].set_index("replicate").value):
-                    splits[called(method, recipe), words] = values
-                    shown = Measured(values.mean(), values.sem(), DECIMALS.get(dataset, 2))
-                    line[f"{called(method, recipe)}, {words}"] = shown
-        ours, theirs = (splits.get((name, "gradually")) for name in (TUNED, GMP.label))
-        if ours is not None and theirs is not None:
-            line[f"{TUNED} − {GMP.label}, gradually"] = paired(ours, theirs, OVERLAP)
+    for (dataset, hidden, droprate), own in meanwhile.groupby([*WHERE, "droprate"], sort=False):
+        here = (once[WHERE] == [dataset, hidden]).all(axis=1)
+        splits = {}
+        for (method, recipe, score), mine in ended.items():
+            for at, words in ((0.0, "full"), (droprate, f"by {score} at the end")):
+                splits[f"{called(method.name, recipe)}, {words}"] = once[here & mine & (once.droprate == at)]
+        for (method, recipe), mine in own.groupby(["method", "recipe"], sort=False):
+            splits[called(method, recipe)] = mine
+        values = {name: part.set_index("replicate").value for name, part in splits.items() if len(part)}
+        line = {"dataset": dataset, "hidden": hidden, "droprate": droprate}
+        digits = DECIMALS.get(dataset, 2)
+        line |= {name: Measured(found.mean(), found.sem(), digits) for name, found in values.items()}
+        if OURS in values and RIVAL in values:
+            line[f"{OURS} − {RIVAL}"] = paired(values[OURS], values[RIVAL], OVERLAP)
         lines.append(line)
     return pd.DataFrame(lines)
+
+
+def _named(method: Method, recipe: str, score: str) -> list[str]:
+    return [method.name, recipe, score]
 
 
 def improvement(rows: pd.DataFrame) -> pd.DataFrame:
@@ -43,9 +50,9 @@ def improvement(rows: pd.DataFrame) -> pd.DataFrame:
         here = rows[(rows.droprate == droprate) & rows.metric.isin(["rmse", GRADUAL])]
         errors = {}
         for (method, recipe, score, metric), own in here.groupby(["method", "recipe", "score", "metric"], sort=False):
-            how = "" if droprate == 0 else ", gradually" if metric == GRADUAL else f", {score}"
+            by = f", {score}" if droprate and metric != GRADUAL else ""
             if droprate or score == METHODS[method].score:
-                errors[called(method, recipe) + how] = own.set_index(["dataset", "hidden", "replicate"]).value
+                errors[called(method, recipe) + by] = own.set_index([*WHERE, "replicate"]).value
         tables.append(improvements(errors).assign(droprate=droprate))
     found = pd.concat(tables)
     return found[["droprate", *found.columns[:-1]]]

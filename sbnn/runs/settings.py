@@ -43,7 +43,7 @@ from sbnn.networks import LENETS
 from sbnn.runs.data_settings import ImageSettings, SimulatedSettings, UciSettings
 from sbnn.training.settings import Training
 
-RECIPES = ("tuned", "paper", "set_1", "set_2")  # of the method itself; the last three are the paper's
+RECIPES = ("tuned", "gradual", "paper", "set_1", "set_2")  # of the method itself; the last three are the paper's
 RIVALS = [method.name for method in METHODS.values() if method.is_rival]
 Changes = dict[str, dict]  # by name: a part of the settings below, with other values
 

@@ -10,9 +10,10 @@ from sbnn.compression.pruning import prune_mask
 from sbnn.compression.scores import score
 from sbnn.errors import ConfigError
 from sbnn.model.fit import Fit
+from sbnn.model.posteriors.base import Posterior
 from sbnn.streams import Streams, seed_of
 from sbnn.training.schedule import Plan
-from sbnn.training.settings import GRADIENT, MAGNITUDE, NEVER, Gradual
+from sbnn.training.settings import GRADIENT, MAGNITUDE, NEVER, Gradual, Training
 from sbnn.training.step import Step
 
 HYSTERESIS = 0.9 / 1.1  # of a score outside the mask: Dynamic Network Surgery's two thresholds
@@ -134,15 +135,25 @@ def densest_by_layer(shapes: list[tuple[int, ...]], density: float) -> list[int]
 
 def masking_of(fit: Fit, plan: Plan, streams: Streams) -> Masking | None:
     """What changes the fit's mask, if its training prunes; the fit then has one, at first of all weights."""
-    droprate, growth = plan.training.prune_to, plan.training.gradual.comeback
+    droprate, posterior = plan.training.prune_to, fit.posterior
     if droprate is None:
         return None
-    if growth == GRADIENT and plan.training.gradual.biases:
-        raise ConfigError(f"trainer.gradual.comeback={growth} leaves biases alone; use trainer.gradual.biases=false.")
-    if growth == MAGNITUDE and fit.posterior.is_random:
-        raise ConfigError(f"trainer.gradual.comeback={growth} is for point estimates; use {NEVER} or {GRADIENT}.")
-    fit.posterior.keep = torch.ones_like(fit.posterior.mean, dtype=torch.bool)
-    return Wandering(fit, plan, droprate, streams) if growth == GRADIENT else Shrinking(fit, plan, droprate)
+    check_masking(plan.training, type(posterior))
+    posterior.keep = torch.ones_like(posterior.mean, dtype=torch.bool)
+    if plan.training.gradual.comeback == GRADIENT:
+        return Wandering(fit, plan, droprate, streams)
+    return Shrinking(fit, plan, droprate)
+
+
+def check_masking(training: Training, posterior: type[Posterior]) -> None:
+    """Weights can come back as they are asked to."""
+    gradual = training.gradual
+    if training.prune_to is None:
+        return
+    if gradual.comeback == GRADIENT and gradual.biases:
+        raise ConfigError(f"trainer.gradual.comeback={GRADIENT} leaves biases alone; use trainer.gradual.biases=false.")
+    if gradual.comeback == MAGNITUDE and posterior.is_random:
+        raise ConfigError(f"trainer.gradual.comeback={MAGNITUDE} is for point estimates; use {NEVER} or {GRADIENT}.")
 
 
 def score_by(fit: Fit, gradual: Gradual) -> str:

@@ -17,6 +17,7 @@ COMEBACKS = NEVER, MAGNITUDE, GRADIENT = ("never", "magnitude", "gradient")
 class Gradual(Pruning):
     """How weights leave while a network is trained, and which compete."""
 
+    scope: Annotated[str, OneOf("global", "layer")] = "global"
     begin: Share = 0.2
     end: Annotated[float, Within("(0, 1)")] = 0.75
     every: Steps = 100
