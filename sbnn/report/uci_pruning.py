@@ -66,6 +66,8 @@ class UciPruning(Report):
             also["gradual"] = gradual(rows)
         if rows.metric.str.startswith("chosen_").any():
             also["operating_points"] = operating_points(rows, CURVE[:4], "rmse")
+        if not found:  # only networks that were pruned while they were trained
+            return also
         return also | {
             "comparison": comparison(rows, found),
             "rmse_by_droprate": rmse_by_droprate(rows, found),
@@ -77,7 +79,7 @@ class UciPruning(Report):
         }
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
-        return {"rmse_by_droprate": figure(rows)}
+        return {"rmse_by_droprate": figure(rows)} if (rows.metric == "rmse").any() else {}
 
     def headline(self, rows: pd.DataFrame) -> float:
         """The geometric mean over datasets of the full networks' RMSE; of the tuned ones if both recipes ran.
@@ -100,6 +102,8 @@ class UciPruning(Report):
         return interactive.plot(summary(rows, "rmse"), by, unit, lambda p: f"{p.dataset}, {p.hidden} units", printed)
 
     def closing(self, rows: pd.DataFrame) -> pd.DataFrame:
+        if not (rows.metric == "rmse").any():
+            return gradual(rows)
         return comparison(rows, estimates(rows))[CLOSING]
 
 

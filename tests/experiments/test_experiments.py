@@ -39,7 +39,7 @@ EXPECTED = {
         "claims": 3,
     },
     "uci_pruning": {
-        "tables": ["datasets", "rmse_by_droprate", "comparison", "calibration", "prunable", "paired"],
+        "tables": ["datasets", "rmse_by_droprate", "comparison", "calibration", "prunable", "paired", "improvement"],
         "figures": ["rmse_by_droprate"],
         "own": ["hidden", "source"],
         "claims": 4,
