@@ -23,6 +23,7 @@ from sbnn.report.compression import (
     trade_off,
     with_epochs,
 )
+from sbnn.report.factors import factors
 from sbnn.report.image_curves import NETWORK, UNIT, Curve, calibration, cell, curves, own_curves
 from sbnn.report.names import RECIPES, called
 from sbnn.report.operating_points import operating_points
@@ -91,6 +92,7 @@ class LenetPruning(CompressionReport):
 
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         found = {"comparison": comparison(rows), "layers": layers(rows), "calibration": calibration(rows)}
+        found["factors"] = factors(rows)
         if rows.metric.str.startswith("chosen_").any():
             found["operating_points"] = operating_points(rows, NETWORK, "error")
         if "lenet_5" in set(rows.network):
