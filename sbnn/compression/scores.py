@@ -33,8 +33,24 @@ def magnitude(fit: Fit) -> Tensor:
     return fit.posterior.deployed.abs()
 
 
+def relative(fit: Fit) -> Tensor:
+    """|m| over the standard deviation of the weights that its layer has left.
+
+    One threshold on it is Han and others' for every layer, a quality parameter times the deviation (2015): right where
+    layers differ in scale, as a point estimate's do.
+    """
+    size, owner = magnitude(fit), fit.layout.module.to(fit.posterior.mean.device)
+    left = (size > 0).to(size.dtype)
+    sums = torch.stack([left, size.square()]).new_zeros(2, len(size), len(fit.layout.modules))
+    count, squares = sums.index_add_(2, owner, torch.stack([left, size.square()]))  # (R, layers) each
+    deviation = (squares / count.clamp_min(1)).sqrt()
+    return size / deviation.clamp_min(torch.finfo(size.dtype).tiny)[:, owner]
+
+
 def gate(fit: Fit) -> Tensor:
     """The logit of a weight's gate, in posteriors that have one: the order of P(open), without its ties."""
+    if fit.posterior.inclusion is None:
+        raise TypeError(f"{type(fit.posterior).__name__} has no gates.")
     return fit.posterior.theta[-1]
 
 
@@ -96,7 +112,7 @@ def exact_inclusion(fit: Fit) -> Tensor:
 
 SCORES: dict[str, Callable[[Fit], Tensor]] = {
     function.__name__: function
-    for function in (inclusion, snr, magnitude, saliency, evidence, path, exact_inclusion, gate)
+    for function in (inclusion, snr, magnitude, saliency, evidence, path, exact_inclusion, gate, relative)
 }  # fmt: skip
 
 

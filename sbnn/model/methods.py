@@ -77,7 +77,7 @@ def _no_prior(settings: PriorSettings) -> None:
 
 SPREAD = ("snr", "magnitude", "saliency", "evidence", "path")  # scores of any posterior with a mean and a deviation
 MIXTURE = ("inclusion", *SPREAD, "exact_inclusion")  # and where the prior has two components
-POINT = ("magnitude",)
+POINT = ("magnitude", "relative")
 
 
 SBNN = Method("sBNN", "sBNN", _mixture(SpikeSlabPrior), MeanField, MIXTURE)
@@ -91,6 +91,7 @@ MAP = Method("MAP", "MAP", _mixture(SpikeSlabPrior), Deterministic, POINT, is_ri
 BMR = Method("BMR", "BMR", _slab_alone, MeanField, ("evidence", *SPREAD), is_rival=True)
 # Zhu and Gupta 2017: the weights of least magnitude leave during training
 GMP = Method("GMP", "GMP", _weight_decay, Deterministic, POINT, is_rival=True, comeback="never")
+DC = replace(GMP, name="DC", label="Deep Compression, pruned")  # Han and others 2015: in few stages, layers alike
 RIGL = replace(GMP, name="RigL", label="RigL", comeback="gradient")
 DNS = replace(GMP, name="DNS", label="DNS", comeback="magnitude")
 SPARSE_VD = Method("SparseVD", "Sparse VD", _log_uniform, MeanField, ("snr", "magnitude", "path"), is_rival=True)
@@ -102,5 +103,5 @@ BNN_VS_CV = replace(SBNN, name="BNN_VS_CV", label="BNN_VS_CV")  # on a share tha
 
 METHODS = {
     method.name: method
-    for method in (SBNN, BBB, BNN, NN, NN_DR, LM, BNN_VS, BNN_VS_CV, MAP, BMR, GMP, RIGL, DNS, SPARSE_VD, SVBNN, L0)
+    for method in (SBNN, BBB, BNN, NN, NN_DR, LM, BNN_VS, BNN_VS_CV, MAP, BMR, GMP, DC, RIGL, DNS, SPARSE_VD, SVBNN, L0)
 }

@@ -12,6 +12,7 @@ from sbnn.compression.scores import SCORES, score
 from sbnn.model.fit import Fit
 from sbnn.model.flat import Layout
 from sbnn.model.likelihoods import Gaussian
+from sbnn.model.methods import POINT
 from sbnn.model.posteriors.mean_field import MeanField
 from sbnn.model.posteriors.point import Deterministic
 from sbnn.model.priors.gaussian import GaussianPrior
@@ -120,9 +121,9 @@ def test_path_is_snr_times_the_root_of_the_flow_and_never_underflows():
     torch.testing.assert_close(score(single, "path"), expected.log(), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in SCORES if name != "magnitude"])
+@pytest.mark.parametrize("name", [name for name in SCORES if name not in POINT])
 def test_a_point_estimate_has_only_magnitudes(name):
-    with pytest.raises(TypeError, match="Deterministic has no spread"):
+    with pytest.raises(TypeError, match="Deterministic has no (spread|gates)"):
         score(fitted([1.0, 2.0], prior=SpikeSlabPrior()), name)
 
 
@@ -161,3 +162,13 @@ def test_largest_within_stops_at_the_first_droprate_that_costs_too_much(small_da
     found = largest_within(fit, small_data, [0.0, 1 / 6, 0.5, 5 / 6], "magnitude", 0.31)
     assert found.tolist() == pytest.approx([5 / 6, 0.5, 5 / 6])
     assert largest_within(fit, small_data, [0.5], "magnitude", 0.1).tolist() == [0.5, 0.0, 0.5]
+
+
+def test_relative_magnitude_is_over_the_deviation_of_what_a_layer_has_left():
+    """Layers of scale 1 and 100 rank alike; a weight that has left does not count."""
+    layout = Layout(mlp(2, [2]).double())  # 4 weights and 2 biases, then 2 weights and 1 bias
+    mean = torch.tensor([[1.0, -1, 2, 0, 0, 0, 100, -100, 200]]).double()
+    fit = Fit(layout, Deterministic(mean), None, Gaussian(torch.zeros(1).double(), learned=False))
+    deviation = math.sqrt(6 / 3)  # of 1, -1, 2
+    expected = torch.tensor([[1, 1, 2, 0, 0, 0, 1, 1, 2]]).double() / deviation
+    torch.testing.assert_close(score(fit, "relative"), expected)
