@@ -123,7 +123,7 @@ def test_path_is_snr_times_the_root_of_the_flow_and_never_underflows():
 
 @pytest.mark.parametrize("name", [name for name in SCORES if name not in POINT])
 def test_a_point_estimate_has_only_magnitudes(name):
-    with pytest.raises(TypeError, match="Deterministic has no (spread|gates)"):
+    with pytest.raises(TypeError, match=r"Deterministic has no (spread|gates)"):
         score(fitted([1.0, 2.0], prior=SpikeSlabPrior()), name)
 
 
