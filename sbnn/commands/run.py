@@ -104,6 +104,9 @@ def as_sentence(problem: Exception) -> SbnnError | None:
     return None
 
 
+AGAIN = 10  # seconds after which a SIGTERM is raised again, should a library's callback have swallowed it
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM, which ends a run as Ctrl-C does."""
 
@@ -113,12 +116,15 @@ def stopping_in_one_sentence() -> Iterator[None]:
     """Ctrl-C and SIGTERM end with a sentence that says what is kept, and with the usual exit codes."""
 
     def terminate(*_: object) -> None:
+        signal.alarm(AGAIN)
         raise Terminated
 
-    signal.signal(signal.SIGTERM, terminate)
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, terminate)
     try:
         yield
     except KeyboardInterrupt as stop:
+        signal.alarm(0)
         complain(SbnnError("Stopped. Checkpoints are kept, and the same command goes on from them."))
         sys.exit(143 if isinstance(stop, Terminated) else 130)
 

@@ -26,12 +26,13 @@ from sbnn.report.results import Results
 from sbnn.report.style import save
 from sbnn.report.sweeps import heat_map, numbers
 from sbnn.runs.composition import composed, settings_of
-from sbnn.runs.identity import is_finished
+from sbnn.runs.identity import digest, is_finished
 from sbnn.runs.keys import WITHOUT_EFFECT
 from sbnn.training.distributed import leads, several
 
 # Skipped: finished before, see runs/identity.py. Earlier: of another sweep over the same keys.
 DONE, SKIPPED, FAILED, EARLIER = "done", "skipped", "failed", "earlier"
+LONGEST = 255  # bytes of a file's name
 
 
 class Ledger(Callback):
@@ -144,7 +145,8 @@ class Ledger(Callback):
         fixed = {key: f"{key}={value}" for key, value in overrides.items()}
         named = fixed | {key: key for key in keys}
         experiment = "experiment" if "experiment" in keys else overrides.get("experiment", "experiment")
-        return ",".join([experiment, *sorted(named[key] for key in named if key not in self.unnamed)])
+        name = ",".join([experiment, *sorted(named[key] for key in named if key not in self.unnamed)])
+        return name if len(name.encode()) <= LONGEST else f"{name[:60]}…{digest(name)}"
 
 
 def errors_in(table: pd.DataFrame) -> list[str]:

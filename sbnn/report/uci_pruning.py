@@ -4,8 +4,6 @@ from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from sbnn.data.uci import DATASETS
@@ -17,7 +15,7 @@ from sbnn.report.claims import Judge
 from sbnn.report.names import RECIPES, called
 from sbnn.report.operating_points import operating_points
 from sbnn.report.statistics import largest_droprate, paired
-from sbnn.report.style import DASHES, by_score, line, look, panels, plain_ticks
+from sbnn.report.style import DASHES
 from sbnn.report.uci import (
     CURVE,
     DECIMALS,
@@ -32,11 +30,12 @@ from sbnn.report.uci import (
     summary,
 )
 from sbnn.report.uci_contests import GRADUAL, gradual, improvement
+from sbnn.report.uci_figures import PAPER, by_method, by_ranking, networks
 
 STATED, TUNED = (SBNN, "paper"), (SBNN, "tuned")
 TRAINED = (STATED, TUNED, (NN, "ours"), (NN_DR, "ours"), (BBB, "ours"))  # in the tables' order
 NAMES = {(method.name, recipe): called(method.name, recipe) for method, recipe in TRAINED}
-PAPER, HALF = f"{SBNN.label} (paper)", f"{SBNN.label}-50"
+HALF = f"{SBNN.label}-50"
 # Columns of the comparison: method, recipe, score and droprate of each.
 COMPARED = {
     called(SBNN.name, "paper"): (*STATED, "inclusion", 0.0),
@@ -79,7 +78,10 @@ class UciPruning(Report):
         }
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
-        return {"rmse_by_droprate": figure(rows)} if (rows.metric == "rmse").any() else {}
+        if not (rows.metric == "rmse").any():
+            return {}
+        tuned = ((rows.method == SBNN.name) & (rows.recipe == "tuned")).any()
+        return {"rmse_by_droprate": by_method(rows)} | ({"rmse_by_score": by_ranking(rows)} if tuned else {})
 
     def headline(self, rows: pd.DataFrame) -> float:
         """The geometric mean over datasets of the full networks' RMSE; of the tuned ones if both recipes ran.
@@ -105,12 +107,6 @@ class UciPruning(Report):
         if not (rows.metric == "rmse").any():
             return gradual(rows)
         return comparison(rows, estimates(rows))[CLOSING]
-
-
-def networks(rows: pd.DataFrame) -> list[Network]:
-    """Every dataset of the benchmark with each width it was run at, in the paper's order."""
-    widths = rows.groupby("dataset")["hidden"].unique()
-    return [Network(name, w) for name in DATASETS for w in (sorted(widths[name]) if name in widths else [None])]
 
 
 def cell(
@@ -211,41 +207,6 @@ def paired_differences(rows: pd.DataFrame) -> pd.DataFrame:
         line["tuned at 50 % (snr) − full"] = paired(of(network, *TUNED, "snr", 0.5), tuned, OVERLAP)
         lines.append(line)
     return pd.DataFrame(lines)
-
-
-def figure(rows: pd.DataFrame) -> Figure:
-    """RMSE by droprate, a panel per network; logarithmic, because a network that breaks is wrong by a factor."""
-    shown, curves = networks(rows), summary(rows, "rmse")
-    drawn, axes = panels(4, -(-(len(shown) + 1) // 4), width=2.7, height=2.2, sharex=True)
-    for ax, network in zip(axes, shown, strict=False):
-        name, hidden = network
-        # naval's 0.00 has no place on a logarithmic axis
-        theirs = {droprate: rmse for droprate, rmse in papers_curve(network).items() if rmse > 0}
-        ax.plot(list(theirs), list(theirs.values()), color="black", marker="x", ls=(0, (1, 2)), label=PAPER)
-        own = curves[(curves.dataset == name) & (curves.hidden == hidden)]
-        for (method, recipe), label in NAMES.items():
-            for score, curve in own[(own.method == method) & (own.recipe == recipe)].groupby("score", sort=False):
-                style = by_score(score) | {"markersize": 2.5, "lw": 1}
-                line(ax, curve, "droprate", look(method, recipe), f"{label}, {score}", **style)
-        width = f"{hidden} units" if hidden else NOT_RUN
-        ax.set(title=f"{name}, {width}" + (" (paper: 0.00 to 10 %)" if name == "naval" else ""), yscale="log")
-        plain_ticks(ax)
-    legend(axes[len(shown)], axes)
-    for ax in axes[len(shown) :]:
-        ax.axis("off")
-    for ax in axes[::4]:
-        ax.set_ylabel("RMSE, target's units")
-    for ax in axes[max(0, len(shown) - 4) : len(shown)]:
-        ax.set_xlabel("share of weights pruned")
-        ax.tick_params(labelbottom=True)
-    return drawn
-
-
-def legend(place: Axes, axes: list[Axes]) -> None:
-    """One legend for all panels, in the first empty one."""
-    entries = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    lines = [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in entries.values()]
-    place.legend(lines, entries.keys(), loc="center left", fontsize=7, title="mean ± s.e. over splits")
 
 
 REPORT = UciPruning()

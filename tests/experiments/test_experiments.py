@@ -39,8 +39,18 @@ EXPECTED = {
         "claims": 3,
     },
     "uci_pruning": {
-        "tables": ["datasets", "rmse_by_droprate", "comparison", "calibration", "prunable", "paired", "improvement"],
-        "figures": ["rmse_by_droprate"],
+        "tables": [
+            "datasets",
+            "rmse_by_droprate",
+            "comparison",
+            "calibration",
+            "prunable",
+            "paired",
+            "improvement",
+            "gradual",
+            "operating_points",
+        ],
+        "figures": ["rmse_by_droprate", "rmse_by_score"],
         "own": ["hidden", "source"],
         "claims": 4,
         "unjudged": {"5d"},  # a count out of ten datasets, on four
@@ -60,7 +70,7 @@ EXPECTED = {
         "replicates": {0},
     },
     "lenet_pruning": {
-        "tables": ["comparison", "lenet5_droprates", "layers", "calibration"],
+        "tables": ["comparison", "factors", "lenet5_droprates", "layers", "operating_points", "calibration"],
         "figures": ["proportional_increase", "frontier"],
         "own": ["network", *OF_IMAGES],
         "claims": 5,
@@ -78,19 +88,25 @@ EXPECTED = {
 IMAGES = {
     "mnist_pruning": "mnist", "cifar_pruning": "cifar10", "lenet_pruning": "mnist", "vgg_pruning": "cifar10",
 }  # fmt: skip
+MEASURED = ("error", "nll", "ece")
 METRICS = {
     "simulated_relevance": {"influence", "psi_1", "psi_2", "train_mse"},
     "simulated_correlation": {"correlation", "phi", "train_mse"},
     "simulated_selection": {"accuracy", "train_mse", "test_mse", "detected_share", "actual_share"},
     "simulated_pruning": {"train_mse", "test_mse"},
-    "uci_pruning": {"rmse", "nll", "coverage"},
+    "uci_pruning": {
+        *(f"{when}{what}" for when in ("", "gradual_", "chosen_") for what in ("rmse", "nll", "coverage", "active")),
+        "chosen_kept",
+    },
     "mnist_pruning": {
         "error", "nll", "ece", "switched", "sampled_error", "sampled_nll", "sampled_ece", "inclusion_below", "kept",
+        "active", "chosen_error", "chosen_nll", "chosen_ece", "chosen_kept",
     },
 }  # fmt: skip
 METRICS["cifar_pruning"] = METRICS["mnist_pruning"]
-METRICS["lenet_pruning"] = METRICS["mnist_pruning"] | {"finetuned_error", "finetuned_nll", "finetuned_ece"}
-METRICS["vgg_pruning"] = METRICS["mnist_pruning"] | {"stale_error", "stale_nll", "stale_ece"}
+GRADUAL = {f"gradual_{metric}" for metric in ("kept", "active", *MEASURED, *(f"sampled_{m}" for m in MEASURED))}
+METRICS["lenet_pruning"] = METRICS["mnist_pruning"] | GRADUAL | {f"finetuned_{metric}" for metric in MEASURED}
+METRICS["vgg_pruning"] = METRICS["mnist_pruning"] | GRADUAL | {f"stale_{metric}" for metric in MEASURED}
 CLAIM_COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
 IN_UNIT_INTERVAL = ["phi", "psi_1", "psi_2", "accuracy", "detected_share", "actual_share", "coverage", "error", "ece",
                     "switched", "sampled_error", "sampled_ece", "inclusion_below"]  # fmt: skip
@@ -139,7 +155,8 @@ def test_pruning_rows(configured, tmp_path):
     execute(configured("experiment=simulated_pruning", "budget=smoke"), tmp_path / "p")
     rows = pd.read_csv(tmp_path / "p" / "rows.csv")
     assert set(zip(rows.method, rows.score, strict=True)) == {
-        ("sBNN", "inclusion"), ("sBNN", "snr"), ("sBNN", "magnitude"), ("BbB", "snr"), ("NN", "magnitude"),
+        ("sBNN", "inclusion"), ("sBNN", "snr"), ("sBNN", "magnitude"), ("BbB", "snr"), ("BbB", "inclusion"),
+        ("BbB", "magnitude"), ("NN", "magnitude"),
     }  # fmt: skip
     for _, curve in rows.groupby(["method", "score", "metric", "active_share", "replicate"]):
         assert curve["droprate"].is_monotonic_increasing

@@ -110,14 +110,17 @@ def no_network(url, timeout):
     raise OSError("no network in this test")
 
 
-@pytest.mark.parametrize(("recipe", "kept"), [("all", {"tuned", "paper"}), ("tuned", {"tuned"}), ("paper", {"paper"})])
+@pytest.mark.parametrize(
+    ("recipe", "kept"),
+    [("all", {"tuned", "gradual", "paper"}), ("tuned", {"tuned"}), ("gradual", {"gradual"}), ("paper", {"paper"})],
+)
 def test_recipe(configured, tmp_path, recipe, kept):
     smoke(configured, tmp_path, "data.datasets=[boston]", f"recipe={recipe}", "rivals=[NN_Dr]")
     rows = pd.read_csv(tmp_path / "out" / "rows.csv")
     assert set(rows[rows.method == "sBNN"].recipe) == kept
     assert set(rows[rows.method == "NN_Dr"].recipe) == {"ours"}
     claims = pd.read_csv(tmp_path / "out" / "claims.csv").set_index("id")
-    assert (claims["verdict"] == "not run").tolist() == ([True] * 4 if recipe == "tuned" else [False] * 3 + [True])
+    assert (claims["verdict"] == "not run").tolist() == ([False] * 3 + [True] if "paper" in kept else [True] * 4)
 
 
 def test_protein_is_run_at_both_widths(configured, tmp_path, monkeypatch):
@@ -160,14 +163,14 @@ def test_choosing_on_validation_data_judges_no_claim(configured, tmp_path):
         ("recipes=null", r"recipes=null must be a table"),
         ("recipes.paper=5", r"recipes\.paper=5 must be a table of settings by name"),
         ("recipes.paper.trainer=null", r"recipes\.paper: trainer=null must be a table"),
-        ("+recipes.papr.trainer.lr=1", r"recipes\.papr is unknown; choose one of tuned, paper"),
+        ("+recipes.papr.trainer.lr=1", r"recipes\.papr is unknown; choose one of tuned, gradual, paper"),
         ("+recipes.paper.network.hidden=[20]", r"recipes\.paper\.network=\{hidden: \[20\]\} cannot be changed there"),
         ("recipes.NN_Dr.dropout.rates=[0.1,0.2]", r"dropout\.rates=\[0\.1, 0\.2\] must hold one rate"),
         ("rivals=null", r"rivals=null must be a list\."),
         ("data.enlarge.protein.steps=0.5", r"data\.enlarge\.protein\.steps=0\.5 must be a whole number"),
         ("+data.enlarge.protein.lr=2", r"data\.enlarge\.protein\.lr=2 is not a key that exists"),
         ("network.hidden=[50,50]", r"network\.hidden=\[50, 50\] must be one layer"),
-        ("recipe=best", r"recipe=best is unknown; choose one of all, tuned, paper"),
+        ("recipe=best", r"recipe=best is unknown; choose one of all, tuned, gradual, paper"),
         ("rivals=[SVM]", r"rivals=SVM is unknown; choose one of BbB, NN, NN_Dr"),
         ("recipes.paper.prior.log_tau0=3", r"recipes\.paper: prior\.log_tau0=3 \(spike\) must be below"),
         ("+recipes.paper.prior.tau=3", r"recipes\.paper: prior\.tau=3 is not a key that exists"),
