@@ -104,29 +104,28 @@ def as_sentence(problem: Exception) -> SbnnError | None:
     return None
 
 
-AGAIN = 10  # seconds after which a SIGTERM is raised again, should a library's callback have swallowed it
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a run as Ctrl-C does."""
+AGAIN = 10  # seconds after which a stop is raised again, should a library's callback have swallowed it
 
 
 @contextmanager
 def stopping_in_one_sentence() -> Iterator[None]:
     """Ctrl-C and SIGTERM end with a sentence that says what is kept, and with the usual exit codes."""
+    received = [signal.SIGINT]
 
-    def terminate(*_: object) -> None:
+    def stop(number: int, _: object) -> None:
+        if number != signal.SIGALRM:
+            received[0] = signal.Signals(number)
         signal.alarm(AGAIN)
-        raise Terminated
+        raise KeyboardInterrupt
 
-    for number in (signal.SIGTERM, signal.SIGALRM):
-        signal.signal(number, terminate)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, stop)
     try:
         yield
-    except KeyboardInterrupt as stop:
+    except KeyboardInterrupt:
         signal.alarm(0)
         complain(SbnnError("Stopped. Checkpoints are kept, and the same command goes on from them."))
-        sys.exit(143 if isinstance(stop, Terminated) else 130)
+        sys.exit(128 + received[0])
 
 
 def main() -> None:

@@ -36,7 +36,7 @@ def jobs(settings: ImageRun, context: Context) -> Iterator[tuple[Job, ImageData,
     for name in settings.vary.network:
         build = LENETS[name]
         for method, recipe, own in recipes(changed(settings, name, "by_network")):
-            start = None if weights is None else as_fit(load_weights(build(), weights), own.model, context)
-            data = data_of(own, stored, "none", context, flat=False)
+            data = train, _ = data_of(own, stored, "none", context, flat=False)
+            start = None if weights is None else as_fit(load_weights(build(), weights), own.model, train, context)
             for replicate in range(own.data.seeds):
                 yield Job(method, recipe, own, build, {"network": name}, start, replicate), *data

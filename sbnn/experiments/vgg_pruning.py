@@ -48,7 +48,7 @@ def run(settings: ImageRun, context: Context) -> pd.DataFrame:
         if settings.pretrained is None:
             start = first.train(context, train)
         else:
-            start = as_fit(load_weights(build(), settings.pretrained), first.settings.model, context)
+            start = as_fit(load_weights(build(), settings.pretrained), first.settings.model, train, context)
             first = replace(first, start=start)
         add_measured(rows, context, first, start, train, test)
         for method, recipe, own in recipes(settings):

@@ -54,8 +54,7 @@ class Start:
             auxiliary |= {name: self.dropout[part] for name in auxiliary if name.endswith("rate")}
         prior = self.method.prior(self.settings.prior)
         posterior = self._posterior(theta, part)
-        first, _ = data[part].read(torch.zeros(len(streams), 1, dtype=torch.long, device=streams.device))
-        dropout, shape = self.dropout is not None, tuple(first.shape[2:])
+        dropout, shape = self.dropout is not None, shape_of(data[part], session)
         return Fit(layout, posterior, prior, likelihood, auxiliary, dropout, shape, session.chunk)
 
     def _posterior(self, theta: Sequence[Tensor], part: slice) -> Posterior:
@@ -102,10 +101,16 @@ def fit(
     return Fit.joined(fits)
 
 
-def as_fit(network: nn.Module, settings: ModelSettings, session: Session) -> Fit:
+def as_fit(network: nn.Module, settings: ModelSettings, data: ReplicaSource, session: Session) -> Fit:
     """A network trained elsewhere, for a fit to start from."""
-    layout = Layout(on_device(network, session), settings.leave_out)
-    return Fit(layout, Deterministic(layout.flatten()[None]), None, Categorical(), chunk=session.chunk)
+    layout, shape = Layout(on_device(network, session), settings.leave_out), shape_of(data, session)
+    return Fit(layout, Deterministic(layout.flatten()[None]), None, Categorical(), shape=shape, chunk=session.chunk)
+
+
+def shape_of(data: ReplicaSource, session: Session) -> tuple[int, ...]:
+    """Of one example, as it is read."""
+    first, _ = data.read(torch.zeros(len(data), 1, dtype=torch.long, device=session.device))
+    return tuple(first.shape[2:])
 
 
 def on_device(network: nn.Module, session: Session) -> nn.Module:
