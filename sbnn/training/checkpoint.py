@@ -13,6 +13,7 @@ from sbnn.errors import CheckpointError
 from sbnn.files import written_whole
 from sbnn.model.fit import Fit
 from sbnn.streams import Streams
+from sbnn.training.history import History
 from sbnn.training.optimizers import Optimizer
 from sbnn.training.schedule import Plan
 
@@ -25,6 +26,7 @@ class TrainingState:
         self.optimizer, self.plan, self.streams = optimizer, plan, streams
         self.step = 0  # made so far
         self.order: Tensor | None = None  # (R, n): in which this epoch takes the rows
+        self.history = History(len(self.movable[0]))
 
     def next_rows(self) -> Tensor:
         """Positions (R, B) of the next minibatch; every epoch shuffles the rows."""
@@ -36,6 +38,7 @@ class TrainingState:
     def saved(self) -> dict:
         """As plain tensors; a fit that is over keeps only what it found."""
         found = {"step": self.step, "movable": self.movable, "buffers": self.buffers, "keep": self.keep}
+        found["history"] = vars(self.history)
         if self.step == self.plan.steps:
             return found
         states = [list(state) for state in self.optimizer.states]
@@ -45,6 +48,8 @@ class TrainingState:
         """Take over a saved state; one that does not fit raises an error and leaves everything as it was."""
         step, order = int(saved["step"]), saved.get("order")
         movable, buffers = list(saved["movable"]), dict(saved["buffers"])
+        # A state older than histories has none, and its own begins where the fit goes on.
+        history = History(**saved["history"]) if "history" in saved else self.history
         is_over = step == self.plan.steps
         moments = [] if is_over else [value for state in saved["optimizer"] for value in state]
         own = [*self.movable, *self.buffers.values(), *([] if is_over else self.optimizer.tensors())]
@@ -62,7 +67,7 @@ class TrainingState:
                 raise
         for tensor, value in zip(own, given, strict=True):
             tensor.data.copy_(value)
-        self.step, self.order = step, order
+        self.step, self.order, self.history = step, order, history
 
 
 class Checkpoint:

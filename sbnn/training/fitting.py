@@ -16,6 +16,7 @@ from sbnn.model.posteriors.base import Posterior, initial_means
 from sbnn.model.posteriors.point import Deterministic
 from sbnn.model.settings import ModelSettings
 from sbnn.streams import Streams
+from sbnn.training.history import History
 from sbnn.training.loop import train
 from sbnn.training.schedule import Plan
 from sbnn.training.session import Session
@@ -84,20 +85,21 @@ def fit(
     """Train every replica of `data`, each from a seed of its own, and return them as one fit.
 
     Replicas go through the loop `session.chunk` at a time, which keeps them in cache and changes no number (except
-    with dropout, whose masks come from one stream a chunk).
+    with dropout, whose masks come from one stream a chunk). The session keeps the history of all of them together.
     """
     parts = chunks(len(data), session.chunk)
     plan = Plan(training, start.method.prior(start.settings.prior), data.size)
     bar = session.bar(name if len(data) == 1 else f"{name}, {len(data)} replicas", len(parts) * plan.steps)
-    fits = []
+    fits, histories = [], []
     for number, part in enumerate(parts):
         streams = Streams(list(seeds[part]), session.device)
         fits.append(replace(start.replicas(data, part, streams, session), chunks=len(parts)))
         own_name = f"{name}-{number}"
         checkpoint = session.checkpoint(own_name, fingerprint)
-        train(fits[-1], data[part], streams, training, checkpoint, bar, session.world)
+        histories.append(train(fits[-1], data[part], streams, training, checkpoint, bar, session.world))
         session.note(own_name, checkpoint)
     bar.close()
+    session.histories[name] = History.joined(histories)
     return Fit.joined(fits)
 
 

@@ -9,6 +9,7 @@ from sbnn.training.checkpoint import Checkpoint, TrainingState
 from sbnn.training.checks import check_data
 from sbnn.training.compiled import ways
 from sbnn.training.distributed import World
+from sbnn.training.history import History, Recorder
 from sbnn.training.masking import masking_of
 from sbnn.training.monitor import Monitor
 from sbnn.training.optimizers import optimizer_of
@@ -27,8 +28,8 @@ def train(
     checkpoint: Checkpoint | None = None,
     bar: tqdm | None = None,
     world: World = ALONE,
-) -> None:
-    """Train all replicas of a fit at once, in place (Algorithm 1).
+) -> History:
+    """Train all replicas of a fit at once, in place (Algorithm 1), and return how it went.
 
     The objective of minibatch i is its *mean* negative log-likelihood plus `M r_i R / n`: the paper's
     `-log p(D_i | W) + r_i R`, both divided by the batch size. Several processes, a `world`, divide every minibatch
@@ -40,6 +41,7 @@ def train(
     step.ways = ways(fit, plan, world)
     state, monitor = TrainingState(fit, optimizer, plan, streams), Monitor(step, bar)
     checkpoint.restore(state, streams.device)
+    recorder = Recorder(fit, plan, state.history)
     is_over = state.step == plan.steps
     alike = [state.step, fit.layout.size, len(step.ways)]
     world.check(training.batch, 2 if fit.layout.norms else 1, alike, streams.device)
@@ -50,7 +52,9 @@ def train(
         rows = state.next_rows()
         if masking is not None:
             masking.before(step, state.step, rows)
-        monitor.see(state.step, step(state.step, rows))
+        sight = step(state.step, rows)
+        monitor.see(state.step, sight)
+        recorder.see(state.step, sight, checkpoint.seconds)
         state.step += 1
         if checkpoint.is_due() and state.step < plan.steps:
             monitor.check(state.movable)
@@ -62,3 +66,4 @@ def train(
     if not is_over:
         world.average_(state.buffers.values())
         checkpoint.save(state.saved())
+    return state.history

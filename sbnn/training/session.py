@@ -8,6 +8,7 @@ from tqdm import tqdm
 
 from sbnn.training.checkpoint import Checkpoint
 from sbnn.training.distributed import World
+from sbnn.training.history import History
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Session:
     code: str = "unknown"  # a hash of the code that runs
     insists: bool = True  # a checkpoint that cannot be continued from is an error; else the fit starts again
     fit_seconds: dict[str, float] = field(default_factory=dict)  # by name of the fit, with earlier sittings
+    histories: dict[str, History] = field(default_factory=dict)  # by name of the fit, all its chunks together
     resumed: list[str] = field(default_factory=list)  # names of the fits that were continued
 
     def checkpoint(self, name: str, fingerprint: str = "") -> Checkpoint:
