@@ -25,6 +25,8 @@ def own_copy(network: nn.Module, device: torch.device) -> nn.Module:
         raise ConfigError(f"The network cannot be copied ({error}); use torch.nn.utils.parametrizations.") from error
     for module in own.modules():
         if is_parametrized(module):
+            shared = type(module)  # removal takes the weight off the class, which is the user's module's too
+            module.__class__ = type(shared.__name__, shared.__bases__, dict(vars(shared)))
             for name in list(module.parametrizations):  # type: ignore[arg-type]
                 remove_parametrizations(module, name, leave_parametrized=True)
         if isinstance(module, nn.Embedding | nn.EmbeddingBag):
