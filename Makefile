@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 setup: $(STAMP)  ## make the virtual environment and install the pinned versions
 
-extra: setup  ## add a launcher or sweeper: make extra EXTRA=joblib|submitit|ray|optuna
+extra: setup  ## add a launcher, a sweeper or TensorBoard: make extra EXTRA=joblib|submitit|ray|optuna|tensorboard
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(EXTRA)]'
 
 test: setup lint  ## lint, then run the tests, in two processes of one thread each

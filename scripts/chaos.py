@@ -34,7 +34,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "report": ("results_dir=results/smoke",),
 }
 KINDS = {"report": report.main}
-VOLATILE = ("run.json", "report.html", "README.md", "sweep.csv", "multirun.yaml")  # they hold times or places
+# They hold times or places.
+VOLATILE = ("run.json", "history.csv", "report.html", "README.md", "sweep.csv", "multirun.yaml")
 
 
 def forked(main: Callable[[], None], arguments: tuple[str, ...], folder: Path) -> int:

@@ -32,7 +32,7 @@ PLACES = ("results_dir", "hydra.run.dir", "hydra.sweep.dir")
 def check_arguments(must_exist: bool = False) -> None:
     """End with a sentence if the arguments cannot be used; of a sweep, one job has to be composable."""
     given = get_args_parser().parse_known_args()[0]
-    if given.help or given.hydra_help or given.cfg or given.info or given.shell_completion:
+    if given.hydra_help or given.cfg or given.info or given.shell_completion:
         return
     try:
         overrides = list(parsed(given.overrides))

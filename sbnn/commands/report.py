@@ -4,6 +4,7 @@ import hydra
 from omegaconf import DictConfig
 
 from sbnn.commands.arguments import check_arguments
+from sbnn.commands.help import REPORT, answer_questions
 from sbnn.commands.run import one_sentence_errors, output_folder
 from sbnn.commands.sweep import table_at_the_end
 from sbnn.report.publish import republish, republish_all
@@ -21,6 +22,7 @@ def report(cfg: DictConfig) -> None:
 
 
 def main() -> None:
+    answer_questions(REPORT)
     check_arguments(must_exist=True)
     with table_at_the_end():
         report()

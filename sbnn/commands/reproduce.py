@@ -18,9 +18,11 @@ import torch
 
 from sbnn.commands.attempts import DONE, Attempts
 from sbnn.commands.display import Display, complain, minutes
+from sbnn.commands.help import REPRODUCE, answer_questions
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments.registry import prepared
 from sbnn.report.claims import counted, scoreboard
+from sbnn.report.closing import page_of
 from sbnn.report.publish import gather, republish
 from sbnn.runs.composition import composed, experiments
 from sbnn.runs.identity import report_hash
@@ -147,7 +149,7 @@ def summarise(tasks: list[Task], results: Path) -> None:
     print(pd.DataFrame(lines, columns=["experiment", "", "time", ""]).to_string(index=False))
     others = [t.name for t in tasks if t.status == FAILED and (results / t.name / "claims.csv").exists()]
     print(counted(scoreboard(results)) + (f" Those of {', '.join(others)} are of an earlier run." if others else ""))
-    print(f"The page: {results / 'report.html'}, {results / 'README.md'}")
+    print(page_of(results))
 
 
 def missing(task: Task) -> str:
@@ -167,8 +169,7 @@ def jobs_here() -> int:
 
 def main() -> None:
     """sbnn-reproduce [jobs=N] [overrides that mean something in every experiment, as budget=smoke or force=true do]"""
-    if {"-h", "--help"} & set(sys.argv):
-        sys.exit(print(main.__doc__))
+    answer_questions(REPRODUCE)
     for number in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal must not leave experiments running
         signal.signal(number, lambda *_: sys.exit("sbnn: stopped."))
     arguments = dict.fromkeys(sys.argv[1:])

@@ -17,11 +17,13 @@ from omegaconf import DictConfig, OmegaConf
 from sbnn.commands.arguments import check_arguments
 from sbnn.commands.attempts import DONE, Attempts
 from sbnn.commands.display import complain
+from sbnn.commands.help import RUN, answer_questions
 from sbnn.commands.search import register
 from sbnn.commands.sweep import table_at_the_end
 from sbnn.errors import SbnnError
 from sbnn.experiments.registry import prepared
 from sbnn.report.folders import claimed
+from sbnn.report.history import check_tracking
 from sbnn.report.page.write import check_page
 from sbnn.report.publish import publish
 from sbnn.report.registry import report_of
@@ -42,6 +44,7 @@ def run(cfg: DictConfig) -> float:
 def execute(cfg: DictConfig, output: Path, command: str = "", in_sweep: bool = False) -> float:
     """Check, train, report; return the headline number for a sweeper to optimise."""
     experiment, settings = prepared(cfg)
+    check_tracking(settings.tracking)
     if in_sweep and is_finished(output, settings):
         return Results(output).headline
     if not leads():
@@ -129,6 +132,7 @@ def stopping_in_one_sentence() -> Iterator[None]:
 
 
 def main() -> None:
+    answer_questions(RUN)
     check_arguments()
     register()
     with stopping_in_one_sentence(), table_at_the_end():

@@ -17,6 +17,8 @@ except ImportError:  # not a Unix: run experiments one after the other there
     fcntl = None
 
 ALWAYS_OURS = {"rows.csv", "config.yaml", "run.json", "claims.csv"}
+# What only training can make, as far as a run leaves it; the rest is drawn from it.
+TRAINED = ("rows.csv", "config.yaml", "history.csv", "tensorboard")
 
 
 def check_replaceable(folder: Path) -> None:
@@ -45,6 +47,15 @@ def fresh(folder: Path) -> Iterator[Path]:
         yield new
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def copy_trained(folder: Path, new: Path) -> None:
+    """Take over from a folder of results what cannot be drawn again."""
+    for path in (folder / name for name in TRAINED):
+        if path.is_dir():
+            shutil.copytree(path, new / path.name)
+        elif path.exists():
+            shutil.copy(path, new / path.name)
 
 
 def replace(folder: Path, new: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import math
 import platform
-import shutil
 import sys
 import time
 from importlib.metadata import version
@@ -16,9 +15,10 @@ import yaml
 
 from sbnn.errors import SbnnError
 from sbnn.files import write_text
-from sbnn.report import benchmark, folders
-from sbnn.report.cells import as_csv, written
+from sbnn.report import benchmark, folders, history
+from sbnn.report.cells import as_csv
 from sbnn.report.claims import scoreboard
+from sbnn.report.closing import announce, page_of
 from sbnn.report.page.write import check_page, write_page
 from sbnn.report.results import Results
 from sbnn.report.style import save
@@ -34,12 +34,18 @@ def publish(
     """Write a finished run's folder, whole or not at all; return its headline number for a sweeper."""
     check_finite(rows)
     folders.put_back(context.output)
-    text, facts = rows.to_csv(index=False, float_format="%.6g"), circumstances(settings, context, seconds, command)
+    text, recorded = (
+        table.to_csv(index=False, float_format="%.6g") for table in (rows, history.table_of(context.histories))
+    )
+    facts = circumstances(settings, context, seconds, command)
     facts["left_out"] = left_out(settings, rows)
-    results = Results.of_run(context.output, text, facts, settings)
+    results = Results.of_run(context.output, text, recorded, facts, settings)
     with folders.fresh(context.output) as new:
         write_text(new / "rows.csv", text)
         write_text(new / "config.yaml", yaml.safe_dump(settings.plain(), sort_keys=False))
+        write_text(new / "history.csv", recorded)
+        if settings.tracking == "tensorboard":
+            history.write_tensorboard(results.history, new / "tensorboard")
         finish(results, new, judged)
     return results.headline
 
@@ -58,8 +64,7 @@ def republish(folder: Path, gathered: bool = True) -> Results:
     results = Results(folder)
     _ = results.rows  # a folder without rows is left alone
     with folders.fresh(folder) as new:
-        for name in ("rows.csv", "config.yaml"):
-            shutil.copy(folder / name, new / name)
+        folders.copy_trained(folder, new)
         finish(results, new, judged=True, gathered=gathered)
     return results
 
@@ -79,44 +84,36 @@ def republish_all(folder: Path) -> None:
             print(f"sbnn: {path.parent} is left as it is: {error}", file=sys.stderr)
     with folders.alone(folder):
         gather(folder, *done)
+    print(f"\n{page_of(folder)}")
 
 
 def gather(folder: Path, *known: Results) -> None:
     """Write what all experiments in a folder say together: claims and the page. Those known are not read again."""
     check_page(folder)
-    verdicts = scoreboard(folder, {results.folder.name: results.verdicts for results in known if results.on_test_data})
+    verdicts = scoreboard(folder, {results.folder.name: results.verdicts for results in known if results.is_judged})
     write_text(folder / "claims.csv", verdicts.to_csv(index=False))
     write_page(folder, verdicts, {results.folder.name: results for results in known})
 
 
 def finish(results: Results, new: Path, judged: bool, gathered: bool = True) -> None:
     """Draw into the fresh folder, put it in the old one's place, and write again what all experiments say together."""
-    judged = judged and results.on_test_data
+    on_page = judged and results.on_test_data
     results.facts |= {"budget": budget_of(results.settings), "report": report_hash()}
     for name, table in results.tables.items():
         write_text(new / f"{name}.csv", as_csv(table))
     for name, figure in results.report.figures(results.rows).items():
         save(figure, new / f"{name}.png")
-    if judged:
+    if results.history is not None and len(results.history):
+        save(history.figure(results.history), new / "history.png")
+    if on_page and results.is_judged:
         write_text(new / "claims.csv", results.verdicts.to_csv(index=False))
     results.facts["files"] = sorted([*(path.name for path in new.iterdir()), "run.json"])
     write_text(new / "run.json", json.dumps(results.facts, indent=2) + "\n")
     with folders.alone(results.folder.parent):
         folders.replace(results.folder, new)
-        if judged and gathered:
+        if on_page and gathered:
             gather(results.folder.parent, results)
-    announce(results, judged)
-
-
-def announce(results: Results, judged: bool) -> None:
-    """Print what was written, the verdicts, and the experiment's closing table."""
-    print(f"\n{results.folder}: {', '.join(sorted(path.name for path in results.folder.iterdir()))}")
-    if judged:
-        print(results.verdicts[["id", "claim", "paper", "ours", "verdict"]].to_string(index=False))
-    else:
-        print("This is one of a sweep, or measured on validation data: no claim is judged.")
-    if (closing := results.report.closing(results.rows)) is not None:
-        print(f"\n{closing.map(written).to_string(index=False)}")
+    announce(results, on_page, gathered)
 
 
 def left_out(settings: RunSettings, rows: pd.DataFrame) -> list[str]:

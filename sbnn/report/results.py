@@ -22,10 +22,11 @@ class Results:
         self.folder = folder
 
     @classmethod
-    def of_run(cls, folder: Path, rows: str, facts: dict, settings: RunSettings) -> "Results":
-        """What a run has in memory; `rows` is the text of its rows.csv, which rounds as reading the file would."""
+    def of_run(cls, folder: Path, rows: str, history: str, facts: dict, settings: RunSettings) -> "Results":
+        """What a run has in memory: the texts of its rows.csv and history.csv, which round as the files would."""
         results = cls(folder)
-        results.rows, results.facts, results.settings = pd.read_csv(StringIO(rows)), facts, settings
+        results.rows, results.history = pd.read_csv(StringIO(rows)), pd.read_csv(StringIO(history))
+        results.facts, results.settings = facts, settings
         return results
 
     @cached_property
@@ -41,14 +42,28 @@ class Results:
     def settings(self) -> RunSettings:
         return read_settings(self.folder / "config.yaml")
 
+    @cached_property
+    def history(self) -> pd.DataFrame | None:
+        """How its fits went; results older than histories do not say."""
+        path = self.folder / "history.csv"
+        return pd.read_csv(path) if path.exists() else None
+
     @property
     def report(self) -> Report:
         return report_of(self.facts["experiment"])
 
     @property
     def on_test_data(self) -> bool:
-        """Settings are chosen on validation data, claims are judged on test data."""
         return self.facts.get("measured_on", "test") == "test"
+
+    @property
+    def is_smoke(self) -> bool:
+        return self.facts["budget"].startswith("smoke")
+
+    @property
+    def is_judged(self) -> bool:
+        """Settings are chosen on validation data; claims are judged on test data, and never by a smoke run."""
+        return self.on_test_data and not self.is_smoke
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:

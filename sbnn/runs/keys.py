@@ -35,6 +35,7 @@ TABLE = {
     "threads": NOTHING,
     "chunk": TRAINING,  # a checkpoint holds one chunk of replicas
     "progress": NOTHING,
+    "tracking": NOTHING,
     "results_dir": NOTHING,
     "checkpoint_seconds": NOTHING,
     "resume": NOTHING,

@@ -128,6 +128,7 @@ class RunSettings(Settings):
     threads: Annotated[int, Within("[1, 1024]")] | None
     chunk: Count
     progress: Flag
+    tracking: Annotated[str, OneOf("none", "tensorboard")]
     results_dir: FolderPath
     checkpoint_seconds: Positive
     resume: Annotated[bool | str, BeforeValidator(_resume)]

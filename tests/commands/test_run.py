@@ -7,14 +7,18 @@ import subprocess
 import sys
 import time
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from sbnn import __version__ as sbnn_version
+
 ROOT = Path(__file__).parents[2]
 RUN = "from sbnn.commands.run import main; main()"
 REPORT = "from sbnn.commands.report import main; main()"
+REPRODUCE = "from sbnn.commands.reproduce import main; main()"
 
 
 def command(*arguments, program=RUN):
@@ -107,11 +111,43 @@ def test_the_wheel_runs_outside_the_checkout(tmp_path):
     assert len(rows) == 5 * 2 * 4
 
 
-@pytest.mark.parametrize("program", [RUN, REPORT])
-def test_help_lists_the_experiments(tmp_path, program):
+@pytest.mark.parametrize("program", [RUN, REPORT, REPRODUCE])
+def test_help_and_version_are_ours(tmp_path, program):
     answer = sbnn(tmp_path, "--help", program=program)
     assert answer.returncode == 0
     assert "simulated_selection" in answer.stdout
+    assert "config.yaml: every key" in answer.stdout
+    assert answer.stdout.startswith("sbnn-")
+    version = sbnn(tmp_path, "--version", program=program)
+    assert (version.returncode, version.stdout) == (0, f"sbnn {sbnn_version}\n")
+
+
+def test_a_smoke_run_judges_no_claim_and_ends_with_its_page(tmp_path):
+    """Within the terminal's width, and with the history of its fit."""
+    answer = sbnn(tmp_path, "experiment=simulated_relevance", "budget=smoke", COLUMNS="60")
+    assert answer.returncode == 0, answer.stderr
+    page = "results/smoke/report.html"
+    lines = answer.stdout.splitlines()
+    assert lines[-1] == f"Open {page}"
+    assert (tmp_path / page).exists()
+    assert "no claim is judged" in answer.stdout.replace("\n", " ")
+    assert max(map(len, lines[:-1])) <= 60
+    folder = tmp_path / "results" / "smoke" / "simulated_relevance"
+    assert not (folder / "claims.csv").exists()
+    assert set(pd.read_csv(tmp_path / "results" / "smoke" / "claims.csv")["verdict"]) == {"not run"}
+    history = pd.read_csv(folder / "history.csv")
+    assert list(history) == ["fit", "epoch", "loss", "penalty", "error", "included", "seconds"]
+    assert history["epoch"].tolist() == [1, 2, 3]
+    assert (folder / "history.png").exists()
+
+
+@pytest.mark.skipif(find_spec("tensorboard") is not None, reason="TensorBoard is installed here")
+def test_tracking_without_tensorboard_is_a_sentence(tmp_path):
+    answer = sbnn(tmp_path, "experiment=simulated_relevance", "budget=smoke", "tracking=tensorboard")
+    assert answer.returncode != 0
+    assert "tracking=tensorboard is not installed; make extra EXTRA=tensorboard does it." in answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert not list(tmp_path.rglob("rows.csv"))
 
 
 def test_a_run_on_validation_data_has_a_folder_of_its_own(tmp_path):

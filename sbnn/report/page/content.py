@@ -23,15 +23,17 @@ def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | No
     """The page of the experiments in a folder; those known are not read, those that were not run are named as such."""
     found = {name: Results(folder / name) for name in WORDS["experiments"]} | dict(known or {})
     chapters = [block for name in WORDS["experiments"] for block in readable(name, found[name])]
-    return [*scoreboard(verdicts), *chapters, *benchmark.chapter(folder, WORDS["benchmark"]), *errata()]
+    smoke = [Text(WORDS["smoke"])] if Text(WORDS["smoke"]) in chapters else []
+    return [*scoreboard(verdicts, smoke), *chapters, *benchmark.chapter(folder, WORDS["benchmark"]), *errata()]
 
 
-def scoreboard(verdicts: pd.DataFrame) -> Iterator[Block]:
+def scoreboard(verdicts: pd.DataFrame, notes: list[Block]) -> Iterator[Block]:
     yield Heading(1, WORDS["title"])
     yield Text(WORDS["about"])
     yield Text(WORDS["uncertainty"])
     yield Heading(2, "Scoreboard")
     yield Text(counted(verdicts))
+    yield from notes
     ours = [f"{v.ours} (s.e. {v.se})" if v.se else v.ours for v in verdicts.itertuples()]
     coloured = [Word(verdict, KINDS[verdict]) for verdict in verdicts["verdict"]]
     shown = verdicts.assign(ours=ours, verdict=coloured).rename(columns={"id": ""})
@@ -63,6 +65,8 @@ def experiment(name: str, results: Results) -> Iterator[Block]:
         yield Command(f"sbnn-run experiment={name} budget={facts['budget']}")
         yield Text("What was typed was not recorded; this gives the same configuration.")
     yield Text(f"{circumstances(facts, results.settings.minutes)} {sizes(results.settings)}")
+    if results.is_smoke:
+        yield Text(WORDS["smoke"])
     if "error" in metrics and "switched" not in metrics:
         yield Text(WORDS["unpaired"])
     for file, caption in words["tables"].items():
@@ -73,6 +77,8 @@ def experiment(name: str, results: Results) -> Iterator[Block]:
     for file, caption in words["figures"].items():
         if (results.folder / f"{file}.png").exists():
             yield Picture(f"{name}/{file}.png", caption)
+    if (results.folder / "history.png").exists():
+        yield Picture(f"{name}/history.png", WORDS["history"])
     yield Heading(3, "Where this departs from the paper")
     yield Bullets(words["deviations"])
 

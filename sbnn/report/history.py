@@ -1,0 +1,71 @@
+"""How the fits of a run went: history.csv, its figure and, if wanted, the same for TensorBoard."""
+
+import importlib.util
+import time
+from collections.abc import Mapping
+from itertools import cycle
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from sbnn.errors import ConfigError
+from sbnn.report.style import PALETTE, panels, plain_ticks
+from sbnn.training.history import COLUMNS, MEASURES, History
+
+DRAWN = 12  # fits, which is as many lines as can be told apart
+DASHES = ("-", "--", ":")
+PANELS = {"loss": "loss", "error": "training error", "included": "share with p > 1/2"}
+
+
+def table_of(histories: Mapping[str, History]) -> pd.DataFrame:
+    """A line for every recorded epoch of every fit."""
+    rows = [{"fit": name, **row} for name, history in histories.items() for row in history.rows()]
+    return pd.DataFrame(rows, columns=["fit", *COLUMNS])
+
+
+def figure(history: pd.DataFrame) -> Figure:
+    """Loss, error and the share of weights with p > 1/2 by epoch: a line for each of the first few fits."""
+    fits = list(history["fit"].unique())
+    shown = {name: label for name, label in PANELS.items() if history[name].notna().any()}
+    drawn, axes = panels(len(shown), width=3.6, height=3.0)
+    looks = zip(fits[:DRAWN], cycle((colour, dash) for dash in DASHES for colour in PALETTE), strict=False)
+    for fit, (colour, dash) in looks:
+        own = history[history["fit"] == fit]
+        for ax, name in zip(axes, shown, strict=True):
+            ax.plot(own["epoch"], own[name], color=colour, ls=dash, marker=".", ms=3, lw=1.1, label=fit)
+    for ax, (name, label) in zip(axes, shown.items(), strict=True):
+        ax.set(xlabel="epoch", ylabel=label)
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        if name == "included":
+            ax.set_ylim(bottom=0)
+        elif (history[name].dropna() > 0).all():
+            ax.set_yscale("log")
+            plain_ticks(ax)
+    if len(fits) > DRAWN:
+        drawn.suptitle(f"The first {DRAWN} of {len(fits)} fits; all are in history.csv.", fontsize=9)
+    lines, names = axes[0].get_legend_handles_labels()
+    drawn.legend(lines, names, loc="outside lower center", ncols=min(4, len(names)), fontsize=7)
+    return drawn
+
+
+def check_tracking(tracking: str) -> None:
+    """Refuse, before training, to write with what is not installed."""
+    if tracking == "tensorboard" and importlib.util.find_spec("tensorboard") is None:
+        raise ConfigError("tracking=tensorboard is not installed; make extra EXTRA=tensorboard does it.")
+
+
+def write_tensorboard(history: pd.DataFrame, folder: Path) -> None:
+    """Event files, a folder for every fit; their times are counted back from now, when the last of it was over."""
+    from torch.utils.tensorboard import SummaryWriter  # an extra
+
+    now = time.time()
+    for fit, own in history.groupby("fit", sort=False):
+        ends = own["seconds"].max()
+        with SummaryWriter(folder / str(fit)) as writer:
+            for row in own.itertuples():
+                when = now if pd.isna(row.seconds) else now - (ends - row.seconds)
+                for name in MEASURES:
+                    if pd.notna(value := getattr(row, name)):
+                        writer.add_scalar(name, value, row.epoch, walltime=when)
