@@ -15,7 +15,7 @@ import yaml
 
 from sbnn.errors import SbnnError
 from sbnn.files import write_text
-from sbnn.report import benchmark, folders, history
+from sbnn.report import benchmark, folders, history, selection_rates
 from sbnn.report.cells import as_csv
 from sbnn.report.claims import scoreboard
 from sbnn.report.closing import announce, page_of
@@ -26,6 +26,8 @@ from sbnn.runs.context import Context
 from sbnn.runs.identity import budget_of, report_hash, settings_hash
 from sbnn.runs.machine import machine
 from sbnn.runs.settings import RunSettings
+
+DRAWN = {module.FOLDER: module.draw for module in (benchmark, selection_rates)}  # folders that are no experiment's
 
 
 def publish(
@@ -75,8 +77,8 @@ def republish_all(folder: Path) -> None:
     folders.put_back_all(folder)
     done = []
     for path in sorted(folder.glob("[!.]*/rows.csv")):
-        if path.parent.name == benchmark.FOLDER:
-            benchmark.draw(path.parent)
+        if path.parent.name in DRAWN:
+            DRAWN[path.parent.name](path.parent)
             continue
         try:
             done.append(republish(path.parent, gathered=False))
