@@ -1,6 +1,6 @@
 """A pruned network in a small file, and back: a plain network again, or one that multiplies sparse matrices.
 
-The file is safetensors, never pickle. A parameter with enough zeros is stored as `name:gaps`, `name:values` and, of
+The file is safetensors, never pickle. A parameter that gets smaller so is stored as `name:gaps`, `name:values` and, of
 int8, `name:scale` (see `packing`); all else as it is. The header's metadata hold `format`, `version` and, in
 `parameters`, the shapes of the parameters so stored, as JSON.
 """
@@ -34,8 +34,8 @@ def export(
 
     `values` is how precise these are: float32, float16 or int8. int8 has one step for every row of a matrix, 1/127 of
     its largest weight. If the posterior's standard deviations are given, by parameter, then a parameter becomes int8
-    only if rounding moves 99 % of its weights by less than theirs, and float16 otherwise. Parameters with few zeros,
-    and buffers, stay as they are.
+    only if rounding moves 99 % of its weights by less than theirs, and float16 otherwise. Matrices with few zeros are
+    stored whole, as precise; biases with few, and buffers, stay as they are.
     """
     if values not in PRECISIONS:
         raise ConfigError(f"values={values} is unknown; choose one of {', '.join(PRECISIONS)}.")
@@ -75,7 +75,7 @@ def load_dense(path: str | Path, network: nn.Module) -> nn.Module:
 
 
 def load_sparse(path: str | Path, network: nn.Module) -> nn.Module:
-    """The same, to use and not to train: dense layers with at most a tenth of their weights left multiply only these.
+    """The same, to use and not to train: dense layers with at most a fifth of their weights left multiply only these.
 
     Convolutions stay as they are; to make them smaller, `shrink` a network before it is exported.
     """
@@ -112,7 +112,9 @@ def _shapes(file: Any, path: Path) -> dict[str, tuple[int, ...]]:
     if header.get("format") != FORMAT:
         raise SbnnError(f"{path} was not written by sbnn.export: its header does not say `{FORMAT}`.")
     if header.get("version") != VERSION:
-        raise SbnnError(f"{path} has version {header.get('version')} of its format; this sbnn reads {VERSION} only.")
+        raise SbnnError(
+            f"{path} has version {header.get('version')} of its format and this sbnn reads {VERSION}; update sbnn."
+        )
     whole = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys() if ":" not in name}  # noqa: SIM118
     return whole | {name: tuple(shape) for name, shape in json.loads(header["parameters"]).items()}
 

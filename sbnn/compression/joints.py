@@ -136,6 +136,8 @@ def _elementwise(node: fx.Node, modules: dict[str, nn.Module]) -> Callable[[Tens
     if node.target not in ELEMENTWISE or others:
         return None
     target, args, kwargs = node.target, node.args[1:], node.kwargs
+    if target is F.dropout and dict(zip(("p", "training"), args, strict=False), **kwargs).get("training", True):
+        return None  # some drop units when they predict, too: then none is constant
     if isinstance(target, str):
         return lambda values: getattr(values, target)(*args, **kwargs)
     return lambda values: target(values, *args, **kwargs)
@@ -159,4 +161,5 @@ def _flattens(node: fx.Node, modules: dict[str, nn.Module]) -> bool:
     if node.op == "call_module":
         module = modules[str(node.target)]
         return isinstance(module, nn.Flatten) and (module.start_dim, module.end_dim) == (1, -1)
-    return node.target in (torch.flatten, "flatten") and node.args[1:] in ((1,), (1, -1)) and not node.kwargs
+    given = dict(zip(("start_dim", "end_dim"), node.args[1:], strict=False), **node.kwargs)
+    return node.target in (torch.flatten, "flatten") and given in ({"start_dim": 1}, {"start_dim": 1, "end_dim": -1})

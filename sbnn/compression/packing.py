@@ -3,11 +3,12 @@
 Of its values in a row, a convolution's those of the matrix (out, in kh kw), there are
 
     gaps    uint8 or int16: how many zeros come before each weight; the type's largest number stands for that many zeros
-            and no weight
+            and no weight; none at all if every value is stored
     values  float32, float16 or int8
     scale   float32 (rows,), only of int8: a weight is values x scale of its row
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -20,15 +21,16 @@ WITHIN = 0.99  # the share of the weights whose rounding has to stay below their
 
 
 def packed(weight: Tensor, precision: str, sigma: Tensor | None = None) -> dict[str, Tensor] | None:
-    """The parts of a parameter; None if it has too few zeros for them to be fewer bytes than all of it as precise.
+    """The parts of a parameter; None if they would be no fewer bytes than it has.
 
-    With its standard deviations, int8 becomes float16 where rounding is worse than these; float16 becomes float32
-    where numbers are too large for it.
+    A matrix with few zeros is stored whole; a vector with few stays as precise as it is, since it is small. With its
+    standard deviations, int8 becomes float16 where rounding is worse than these; float16 becomes float32 where numbers
+    are too large for it.
     """
     matrix = weight.reshape(len(weight) if weight.dim() > 1 else 1, -1)
     row, column = matrix.nonzero(as_tuple=True)
-    kept = matrix[row, column]
-    parts = {"gaps": min((_gaps(row * matrix.shape[1] + column, width) for width in WIDTHS), key=lambda g: g.nbytes)}
+    kept, places = matrix[row, column], row * matrix.shape[1] + column
+    parts: dict[str, Tensor] = {}
     if precision == "int8":
         scale = matrix.abs().amax(1).float() / LARGEST
         values = (kept / scale[row]).round_()
@@ -40,12 +42,19 @@ def packed(weight: Tensor, precision: str, sigma: Tensor | None = None) -> dict[
     if precision == "float16" and (kept.abs() > torch.finfo(torch.float16).max).any():
         precision = "float32"
     parts.setdefault("values", kept.to(PRECISIONS[precision]))
-    return parts if sum(part.nbytes for part in parts.values()) < weight.numel() * parts["values"].itemsize else None
+    values, gaps = parts["values"], min((_gaps(places, width) for width in WIDTHS), key=lambda gaps: gaps.nbytes)
+    if gaps.nbytes + values.nbytes < weight.numel() * values.itemsize:
+        return parts | {"gaps": gaps}
+    if weight.dim() < 2 or values.itemsize >= weight.itemsize:
+        return None
+    return parts | {"values": values.new_zeros(weight.numel()).index_copy_(0, places, values)}
 
 
 def unpacked(parts: Mapping[str, Tensor], shape: Sequence[int]) -> Tensor:
     """The parameter, float32; ValueError if the parts do not make one of this shape."""
-    gaps, values = parts["gaps"], parts["values"]
+    values, gaps = parts["values"], parts.get("gaps", torch.zeros(math.prod(shape), dtype=torch.uint8))
+    if values.dtype not in PRECISIONS.values():
+        raise ValueError(f"values of {values.dtype} are unknown")
     skips = gaps == torch.iinfo(gaps.dtype).max
     place = ((gaps.long() + ~skips).cumsum(0) - 1)[~skips]
     matrix = torch.zeros(shape).view(shape[0] if len(shape) > 1 else 1, -1)

@@ -55,7 +55,19 @@ def test_a_weight_takes_its_value_and_one_byte():
         assert parts["gaps"].dtype == torch.uint8
         assert parts["gaps"].nbytes < 1.01 * count
     assert packed(weight * (torch.rand(300, 784) < 1e-3), "int8")["gaps"].dtype == torch.int16
-    assert packed(torch.randn(30, 20), "float16") is None  # no zeros, nothing to gain
+
+
+def test_what_has_few_zeros_is_stored_whole_and_as_precise():
+    torch.manual_seed(0)
+    weight = torch.randn(30, 20, 3, 3)
+    weight[4] = 0
+    assert packed(weight, "float32") is None  # nothing to gain
+    assert packed(weight[0, 0, 0], "int8") is None  # a vector stays as it is
+    half, byte = packed(weight, "float16"), packed(weight, "int8")
+    assert (sorted(half), half["values"].nbytes) == (["values"], weight.nbytes / 2)
+    assert (sorted(byte), byte["values"].nbytes) == (["scale", "values"], weight.nbytes / 4)
+    assert unpacked(half, weight.shape).equal(weight.half().float())
+    assert (unpacked(byte, weight.shape) - weight).abs().max() < weight.abs().max() / 250
 
 
 @pytest.mark.parametrize("name", BUILDS)
@@ -88,12 +100,13 @@ def test_sparse_layers_are_those_that_have_few_weights(tmp_path):
     assert "weights=" in str(fast[0])
 
 
-@pytest.mark.parametrize("shape", [(40,), (1, 40), (3, 40), (2, 3, 40), (1, 1, 40)])
+@pytest.mark.parametrize("shape", [(40,), (0, 40), (1, 40), (3, 40), (64, 40), (2, 3, 40), (8, 8, 40), (1, 1, 40)])
 @pytest.mark.parametrize("bias", [True, False])
-def test_a_sparse_layer_is_the_dense_one(shape, bias):
-    linear = nn.Linear(40, 30, bias).double()
+@pytest.mark.parametrize("outputs", [30, 900])  # a small layer, and one that is not
+def test_a_sparse_layer_is_the_dense_one(shape, bias, outputs):
+    linear = nn.Linear(40, outputs, bias).double()
     with torch.no_grad():
-        linear.weight.mul_(torch.rand(30, 40) < 0.1)
+        linear.weight.mul_(torch.rand(outputs, 40) < 0.1)
         sparse, x = SparseLinear(linear), torch.randn(shape, dtype=torch.float64)
         torch.testing.assert_close(sparse(x), linear(x))
     assert sparse.weight.equal(linear.weight)
@@ -189,8 +202,12 @@ def test_bad_files_are_refused_in_one_sentence(tmp_path):
     contents = load_file(path)
     contents["0.weight:gaps"] = contents["0.weight:gaps"][:-1]
     with safe_open(path, "pt") as file:
-        save_file(contents, path, file.metadata())
+        metadata = file.metadata()
+    save_file(contents, path, metadata)
     refused("weights and their places do not match")
+    contents["0.weight:values"] = contents["0.weight:values"].double()
+    save_file(contents, path, metadata)
+    refused("values of torch.float64 are unknown")
 
 
 def test_export_writes_whole_or_not_at_all(tmp_path):

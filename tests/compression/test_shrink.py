@@ -129,6 +129,43 @@ def test_a_network_of_ones_own_shrinks_where_that_is_safe():
     assert type(small) is Written
 
 
+class Between(nn.Module):
+    """Two layers with a function between them."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.conv, self.fc, self.function = nn.Conv2d(1, 4, 3), nn.Linear(16, 2), function
+
+    def forward(self, x):
+        return self.fc(self.function(self.conv(x)))
+
+
+@pytest.mark.parametrize(
+    ("function", "left"),
+    [
+        (lambda x: torch.flatten(x, start_dim=1), 1),
+        (lambda x: x.relu().flatten(1, end_dim=-1), 1),
+        (lambda x: torch.flatten(F.dropout(x, 0.5, training=False), 1), 1),
+        (lambda x: torch.flatten(F.dropout(x, 0.5), 1), 4),  # drops units at random, even now
+        (lambda x: torch.flatten(x.transpose(1, 2), 1), 4),  # pixels come in another order
+        (lambda x: torch.flatten(x.softmax(1), 1), 4),  # units depend on one another
+        (lambda x: torch.cat([x[:, :2], x[:, 2:]], 1).flatten(1), 4),
+    ],
+)
+def test_functions_between_layers_are_known_or_left_alone(function, left):
+    network = pruned(Between(function), 0.0)
+    with torch.no_grad():
+        network.conv.weight[1:] = 0
+    small = shrink(network)
+    assert small.conv.out_channels == left
+    torch.manual_seed(3)
+    x = torch.randn(5, 1, 4, 4, dtype=torch.float64)
+    torch.manual_seed(4)
+    expected = network(x)
+    torch.manual_seed(4)
+    torch.testing.assert_close(small(x), expected)
+
+
 @pytest.mark.parametrize("shared", ["tied", "normed", "grouped"])
 def test_what_is_not_a_plain_layer_stays(shared):
     first, second = nn.Conv2d(4, 4, 1, groups=2 if shared == "grouped" else 1), nn.Conv2d(4, 4, 1)
