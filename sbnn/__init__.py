@@ -3,9 +3,11 @@
 from sbnn.api.compress import compress
 from sbnn.api.load import load
 from sbnn.api.result import Result
+from sbnn.compression.export import export, load_sparse
 from sbnn.compression.pruning import Pruning, prune_mask
 from sbnn.compression.relevance import phi, psi
 from sbnn.compression.scores import score
+from sbnn.compression.shrink import shrink
 from sbnn.data.replicas import ReplicaData
 from sbnn.errors import SbnnError
 from sbnn.model.fit import Fit
@@ -32,10 +34,13 @@ __all__ = [
     "Streams",
     "Training",
     "compress",
+    "export",
     "load",
+    "load_sparse",
     "phi",
     "prune_mask",
     "psi",
     "score",
+    "shrink",
     "train",
 ]
