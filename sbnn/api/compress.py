@@ -62,6 +62,8 @@ def compress(
     ("head.*") that are trained and not pruned. `replicas` are trained at once, each with noise of its own, and predict
     together. `checkpoint` is a file to go on from. The network itself is not changed.
     """
+    if replicas < 1:
+        raise ConfigError(f"replicas={replicas} must be at least 1.")
     place = device_of(device)
     own = own_copy(network, place)
     x, y = (each(lambda t: placed(t, place, dtype_of(own)), part) for part in read_examples(train))
