@@ -21,13 +21,15 @@ def test_the_headline_is_that_of_the_committed_results():
     assert f"-->\n{update_readme.headline()}\n<!--" in README
 
 
-def test_example_runs_and_prunes():
+def test_example_runs_and_prunes(tmp_path, monkeypatch):
     (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     scope: dict = {}
     torch.manual_seed(0)
+    monkeypatch.chdir(tmp_path)
     exec(code, scope)
-    assert scope["inclusion"]["0.weight"].shape == (30, 8)
-    weights = torch.cat([p.flatten() for p in scope["pruned"].parameters()])
-    assert (weights == 0).sum() == 241  # of 301
-    error = (scope["pruned"](scope["x"]) - scope["y"]).square().mean() / scope["y"].var()
+    assert scope["result"].inclusion["0.weight"].shape == (30, 8)
+    weights = torch.cat([p.flatten() for p in scope["small"].parameters() if p.dim() > 1])
+    assert (weights == 0).sum() == 216  # of 270
+    error = (scope["small"](scope["x"]).squeeze(1) - scope["y"]).square().mean() / scope["y"].var()
     assert error < 0.1
+    assert {path.name for path in tmp_path.iterdir()} == {"net.safetensors", "small.safetensors"}
