@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all report readme benchmark benchmark-peers clean
+.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all report readme benchmark benchmark-peers deployment clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -61,6 +61,9 @@ benchmark: setup  ## what a step costs, in time and memory, against a plain netw
 benchmark-peers: setup  ## the same with torchbnn, bayesian-torch, blitz and torch_blue among the contenders
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/benchmark.py $(ARGS)
+
+deployment: setup  ## how small and fast pruned networks are, as files and on one thread: into results/deployment
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/deployment.py $(ARGS)
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache

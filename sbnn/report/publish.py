@@ -16,7 +16,7 @@ import yaml
 
 from sbnn.errors import SbnnError
 from sbnn.files import write_text
-from sbnn.report import benchmark, folders
+from sbnn.report import benchmark, deployment, folders
 from sbnn.report.cells import as_csv, written
 from sbnn.report.claims import scoreboard
 from sbnn.report.page.write import check_page, write_page
@@ -70,8 +70,8 @@ def republish_all(folder: Path) -> None:
     folders.put_back_all(folder)
     done = []
     for path in sorted(folder.glob("[!.]*/rows.csv")):
-        if path.parent.name == benchmark.FOLDER:
-            benchmark.draw(path.parent)
+        if timed := [one for one in (benchmark, deployment) if path.parent.name == one.FOLDER]:
+            timed[0].draw(path.parent)
             continue
         try:
             done.append(republish(path.parent, gathered=False))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from sbnn.report import benchmark
+from sbnn.report import benchmark, deployment
 from sbnn.report.cells import Word
 from sbnn.report.claims import NOT, NOT_RUN, PARTLY, REPRODUCED, counted
 from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
@@ -23,7 +23,8 @@ def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | No
     """The page of the experiments in a folder; those known are not read, those that were not run are named as such."""
     found = {name: Results(folder / name) for name in WORDS["experiments"]} | dict(known or {})
     chapters = [block for name in WORDS["experiments"] for block in readable(name, found[name])]
-    return [*scoreboard(verdicts), *chapters, *benchmark.chapter(folder, WORDS["benchmark"]), *errata()]
+    measured = [block for one in (deployment, benchmark) for block in one.chapter(folder, WORDS[one.FOLDER])]
+    return [*scoreboard(verdicts), *chapters, *measured, *errata()]
 
 
 def scoreboard(verdicts: pd.DataFrame) -> Iterator[Block]:
