@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all report readme benchmark benchmark-peers selection-rates clean
+.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all report readme benchmark benchmark-peers selection-rates deployment clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,9 @@ benchmark-peers: setup  ## the same with torchbnn, bayesian-torch, blitz and tor
 
 selection-rates: setup  ## how many of the features that SpikeSlabSelector selects are false: into results/selection_rates
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/fdr_check.py $(ARGS)
+
+deployment: setup  ## how small and fast pruned networks are, as files and on one thread: into results/deployment
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/deployment.py $(ARGS)
 
 clean:  ## remove the virtual environment and caches
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache

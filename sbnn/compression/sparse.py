@@ -7,9 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 # Measured on one thread of the CPU of results/deployment:
-DENSEST = (
-    0.2  # the share of weights at which a sparse product is level with a dense one at batch 1, twice as fast at 256
-)
+DENSEST = 0.2  # share of weights at which a sparse product is level with a dense one at batch 1, twice as fast at 256
 SMALL = 2**15  # weights below which a dense product with one example takes less time than the call of a sparse one
 MANY = 32  # examples from which on rows of the input are added faster than MKL multiplies by the matrix
 

@@ -15,7 +15,7 @@ import yaml
 
 from sbnn.errors import SbnnError
 from sbnn.files import write_text
-from sbnn.report import benchmark, folders, history, selection_rates
+from sbnn.report import benchmark, deployment, folders, history, selection_rates
 from sbnn.report.cells import as_csv
 from sbnn.report.claims import scoreboard
 from sbnn.report.closing import announce, page_of
@@ -27,7 +27,7 @@ from sbnn.runs.identity import budget_of, report_hash, settings_hash
 from sbnn.runs.machine import machine
 from sbnn.runs.settings import RunSettings
 
-DRAWN = {module.FOLDER: module.draw for module in (benchmark, selection_rates)}  # folders that are no experiment's
+DRAWN = {module.FOLDER: module.draw for module in (benchmark, deployment, selection_rates)}  # folders that are no experiment's
 
 
 def publish(

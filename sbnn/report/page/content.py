@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from sbnn.report import benchmark, selection_rates
+from sbnn.report import benchmark, deployment, selection_rates
 from sbnn.report.cells import Word
 from sbnn.report.claims import NOT, NOT_RUN, PARTLY, REPRODUCED, counted
 from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
@@ -23,7 +23,7 @@ def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | No
     """The page of the experiments in a folder; those known are not read, those that were not run are named as such."""
     found = {name: Results(folder / name) for name in WORDS["experiments"]} | dict(known or {})
     chapters = [block for name in WORDS["experiments"] for block in readable(name, found[name])]
-    for module in (selection_rates, benchmark):
+    for module in (selection_rates, deployment, benchmark):
         chapters += module.chapter(folder, WORDS[module.FOLDER])
     smoke = [Text(WORDS["smoke"])] if Text(WORDS["smoke"]) in chapters else []
     return [*scoreboard(verdicts, smoke), *chapters, *errata()]
