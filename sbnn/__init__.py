@@ -1,5 +1,8 @@
 """Spike-and-slab Bayesian neural networks: train, prune, select features, and check the paper's claims."""
 
+from sbnn.api.compress import compress
+from sbnn.api.load import load
+from sbnn.api.result import Result
 from sbnn.compression.pruning import Pruning, prune_mask
 from sbnn.compression.relevance import phi, psi
 from sbnn.compression.scores import score
@@ -23,10 +26,13 @@ __all__ = [
     "MeanField",
     "Pruning",
     "ReplicaData",
+    "Result",
     "SbnnError",
     "SpikeSlabPrior",
     "Streams",
     "Training",
+    "compress",
+    "load",
     "phi",
     "prune_mask",
     "psi",

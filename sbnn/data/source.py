@@ -4,6 +4,7 @@ from typing import Protocol, Self
 
 from torch import Tensor
 
+from sbnn.data.nested import Inputs
 from sbnn.streams import Streams
 
 
@@ -11,7 +12,7 @@ class ReplicaSource(Protocol):
     """The rows of R replicas, held on the device. `len` is R; an index takes some of the replicas."""
 
     @property
-    def x(self) -> Tensor:
+    def x(self) -> Inputs:
         """The stored inputs."""
 
     @property
@@ -32,7 +33,7 @@ class ReplicaSource(Protocol):
     def at(self, rows: Tensor) -> Self:
         """The same replicas at other rows (R, m): a held-out part."""
 
-    def all(self) -> tuple[Tensor, Tensor]:
+    def all(self) -> tuple[Inputs, Tensor]:
         """Inputs (R, m, ...) and targets of every row."""
 
     def draw(self, count: int, streams: Streams | None, part: slice = slice(None)) -> Tensor | None:
@@ -41,5 +42,5 @@ class ReplicaSource(Protocol):
         A stream draws for all of the batch, whatever the part.
         """
 
-    def read(self, positions: Tensor, drawn: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def read(self, positions: Tensor, drawn: Tensor | None = None) -> tuple[Inputs, Tensor]:
         """Inputs (R, B, ...) and targets at positions (R, B) into each replica's rows, in tensors only."""

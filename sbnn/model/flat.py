@@ -1,12 +1,15 @@
 """How a module's parameters lie in one flat row of numbers, and back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from operator import itemgetter
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
+from sbnn.data.nested import Inputs, arguments, each
 from sbnn.errors import ConfigError
 from sbnn.networks import Dropout
 
@@ -19,11 +22,14 @@ class Layout:
 
     A replica is one row; `forward` runs the module once per row, all rows in one program. Parameters of normalisation
     layers, and those whose names match a pattern of `leave_out` ("head.*"), are exempt: they are trained, but have no
-    posterior and no prior, and are neither pruned nor counted. Parameters that require no gradient are constants.
+    posterior and no prior, and are neither pruned nor counted. Parameters that require no gradient are constants, as is
+    the normalisation they belong to. `output` picks the tensor out of what a network returns, if it is not one.
     """
 
-    def __init__(self, network: nn.Module, leave_out: Sequence[str] = ()):
-        self.network = network
+    def __init__(
+        self, network: nn.Module, leave_out: Sequence[str] = (), output: Callable[[Any], Tensor] | None = None
+    ):
+        self.network, self.output = network, output
         self.exempt = exempt_parameters(network, leave_out)
         trained = {name: p for name, p in network.named_parameters() if p.requires_grad}
         parameters = {name: p for name, p in trained.items() if name not in self.exempt}
@@ -33,10 +39,18 @@ class Layout:
         self.shapes = [p.shape for p in parameters.values()]
         self.sizes = [p.numel() for p in parameters.values()]
         self.size = sum(self.sizes)
-        self.is_dense_chain = self._plain_sequence()
+        self.is_dense_chain = output is None and self._plain_sequence()
         self.starts_flat = self.is_dense_chain and _flattens(next(network.children()))
         self.takes_vmap = True  # until it turns out otherwise
-        self.norms = [module for module in network.modules() if _keeps_statistics(module)]
+        norms = [module for module in network.modules() if _keeps_statistics(module)]
+        self.frozen_norms = [norm for norm in norms if _is_frozen(norm)]
+        self.norms = [norm for norm in norms if not _is_frozen(norm)]
+
+    def train(self) -> None:
+        """Put the network into training mode, but not the normalisation that is a constant."""
+        self.network.train()
+        for norm in self.frozen_norms:
+            norm.eval()
 
     def auxiliary(self, replicas: int) -> dict[str, Tensor]:
         """What replicas have besides their weights, (R, ...) each: exempt and constant parameters, and buffers."""
@@ -102,9 +116,9 @@ class Layout:
         return self.network
 
     def forward(
-        self, weights: Tensor | dict[str, Tensor], x: Tensor, auxiliary: dict[str, Tensor] | None = None
+        self, weights: Tensor | dict[str, Tensor], x: Inputs, auxiliary: dict[str, Tensor] | None = None
     ) -> Tensor:
-        """Outputs (R, B, out) of weights (R, M), or of named parameters (R, ...), at inputs (R, B, in).
+        """Outputs (R, B, out) of weights (R, M), or of named parameters (R, ...), at inputs (R, B, in) or a nest.
 
         `auxiliary` takes the place of the module's other parameters and its buffers, one value per replica, and is
         written to where the module writes to its buffers. vmap refuses that, and some modules: replicas then go one by
@@ -112,20 +126,23 @@ class Layout:
         """
         named = weights if isinstance(weights, dict) else self.unflatten(weights)
         replicas, values = len(named[self.names[0]]), named | (auxiliary or {})
-        if self.is_dense_chain and replicas > 1 and (x.dim() == 3 or self.starts_flat):
+        if self.is_dense_chain and replicas > 1 and isinstance(x, Tensor) and (x.dim() == 3 or self.starts_flat):
             return self._dense_chain(values, x)
 
-        def one(values: dict[str, Tensor], inputs: Tensor) -> Tensor:
-            return functional_call(self.network, values, (inputs,))
+        def one(values: dict[str, Tensor], inputs: Inputs) -> Tensor:
+            found = functional_call(self.network, values, *arguments(inputs))
+            return found if self.output is None else self.output(found)
 
         if replicas == 1:  # indexing would cost a copy of every gradient
-            return one({name: v.squeeze(0) for name, v in values.items()}, x.squeeze(0)).unsqueeze(0)
+            return one(
+                {name: v.squeeze(0) for name, v in values.items()}, each(lambda tensor: tensor.squeeze(0), x)
+            ).unsqueeze(0)
         if self.takes_vmap and not any(norm.training for norm in self.norms):
             try:
                 return vmap(one, randomness="different")(values, x)
             except Exception:  # recurrent layers, spectral norm, control flow that looks at data
                 self.takes_vmap = False  # a mistake in the network itself is raised again below
-        return torch.stack([one({name: v[r] for name, v in values.items()}, x[r]) for r in range(replicas)])
+        return torch.stack([one(*each(itemgetter(r), (values, x))) for r in range(replicas)])
 
     def _plain_sequence(self) -> bool:
         """Whether the network is known layers one after another, each used once, no weight shared."""
@@ -174,6 +191,11 @@ def exempt_parameters(network: nn.Module, patterns: Sequence[str]) -> list[str]:
 
 def _flattens(module: nn.Module) -> bool:
     return type(module) is nn.Flatten and (module.start_dim, module.end_dim) == (1, -1)
+
+
+def _is_frozen(norm: nn.Module) -> bool:
+    parameters = list(norm.parameters())
+    return bool(parameters) and not any(parameter.requires_grad for parameter in parameters)
 
 
 def _keeps_statistics(module: nn.Module) -> bool:

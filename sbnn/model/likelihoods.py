@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import torch
@@ -17,6 +17,7 @@ class Likelihood(ABC):
 
     error_name: str  # what `error` is called on a progress bar
     is_classification: bool
+    left_out: int | None = None  # a label that says that there is none
 
     @abstractmethod
     def take(self, replicas: Tensor | slice) -> Self:
@@ -34,10 +35,13 @@ class Likelihood(ABC):
     def nll(self, outputs: Tensor, y: Tensor, *parameters: Tensor) -> Tensor:
         """Mean negative log-likelihood of a batch, (R,), at other values of its parameters if they are given."""
 
-    @staticmethod
     @abstractmethod
-    def error(outputs: Tensor, y: Tensor) -> Tensor:
+    def error(self, outputs: Tensor, y: Tensor) -> Tensor:
         """What a user calls the error, (R,)."""
+
+    def probabilities(self, outputs: Tensor) -> Tensor:
+        """Of the classes, the last axis, where there are some."""
+        raise TypeError(f"{type(self).__name__} has no classes.")
 
 
 class Gaussian(Likelihood):
@@ -72,11 +76,8 @@ class Gaussian(Likelihood):
         return (outputs - y).square().mean(dim=(1, 2)).sqrt()
 
 
-class Categorical(Likelihood):
-    """y ~ Categorical(softmax(f(x))), y as class indices (R, B)."""
-
-    error_name = "error"
-    is_classification = True
+class _Parameterless(Likelihood):
+    """One that learns nothing of its own."""
 
     def take(self, replicas: Tensor | slice) -> Self:
         return self
@@ -86,6 +87,13 @@ class Categorical(Likelihood):
 
     def parameters(self) -> list[Tensor]:
         return []
+
+
+class Categorical(_Parameterless):
+    """y ~ Categorical(softmax(f(x))), y as class indices (R, B)."""
+
+    error_name = "error"
+    is_classification = True
 
     def nll(self, outputs: Tensor, y: Tensor, *parameters: Tensor) -> Tensor:
         _check_shapes(y, outputs, outputs.shape[:2])
@@ -97,6 +105,75 @@ class Categorical(Likelihood):
         """Share of wrong labels, (R,)."""
         _check_shapes(y, outputs, outputs.shape[:2])
         return (outputs.argmax(-1) != y).to(outputs.dtype).mean(dim=1)
+
+    def probabilities(self, outputs: Tensor) -> Tensor:
+        return outputs.softmax(-1)
+
+
+class Labels(Categorical):
+    """Several labels an example, of its tokens or pixels: outputs (R, B, ..., classes), y (R, B, ...).
+
+    All labels count alike, except those that are left out, -100 as torch has it: padding.
+    """
+
+    left_out = -100
+
+    def nll(self, outputs: Tensor, y: Tensor, *parameters: Tensor) -> Tensor:
+        _check_shapes(y, outputs, outputs.shape[:-1])
+        losses = F.cross_entropy(outputs.flatten(0, -2), y.flatten(), reduction="none", ignore_index=Labels.left_out)
+        return losses.view(len(y), -1).sum(1) / _counted(y)
+
+    @staticmethod
+    def error(outputs: Tensor, y: Tensor) -> Tensor:
+        _check_shapes(y, outputs, outputs.shape[:-1])
+        wrong = (outputs.argmax(-1) != y) & (y != Labels.left_out)
+        return wrong.flatten(1).sum(1).to(outputs.dtype) / _counted(y)
+
+
+class Bernoulli(Categorical):
+    """y ~ Bernoulli(sigmoid(f(x))) of a single output (R, B, 1), y of zeros and ones (R, B)."""
+
+    def nll(self, outputs: Tensor, y: Tensor, *parameters: Tensor) -> Tensor:
+        _check_shapes(y.unsqueeze(-1), outputs, outputs.shape)
+        logits = outputs.squeeze(-1)
+        return F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype), reduction="none").mean(dim=1)
+
+    @staticmethod
+    def error(outputs: Tensor, y: Tensor) -> Tensor:
+        _check_shapes(y.unsqueeze(-1), outputs, outputs.shape)
+        return ((outputs.squeeze(-1) > 0) != y.bool()).to(outputs.dtype).mean(dim=1)
+
+    def probabilities(self, outputs: Tensor) -> Tensor:
+        return torch.cat([-outputs, outputs], dim=-1).sigmoid()
+
+
+class Own(_Parameterless):
+    """A negative log-likelihood of the user's: `loss(outputs, y)` of a batch gives one number an example, (B,).
+
+    It is its own error.
+    """
+
+    error_name = "loss"
+    is_classification = False
+
+    def __init__(self, loss: Callable[[Tensor, Tensor], Tensor]):
+        self.loss = loss
+
+    def nll(self, outputs: Tensor, y: Tensor, *parameters: Tensor) -> Tensor:
+        losses = [self.loss(one, own) for one, own in zip(outputs, y, strict=True)]
+        if losses[0].shape != y.shape[1:2]:
+            shape, rows = tuple(losses[0].shape), y.shape[1]
+            raise DataError(
+                f"loss gives the shape {shape} for {rows} examples; it should be ({rows},), one number each."
+            )
+        return torch.stack(losses).mean(1)
+
+    def error(self, outputs: Tensor, y: Tensor) -> Tensor:
+        return self.nll(outputs, y)
+
+
+def _counted(y: Tensor) -> Tensor:
+    return (y != Labels.left_out).flatten(1).sum(1).clamp_min(1)
 
 
 def _check_shapes(y: Tensor, outputs: Tensor, expected: torch.Size) -> None:

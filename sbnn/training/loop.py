@@ -47,7 +47,7 @@ def train(
     world.check(training.batch, 2 if fit.layout.norms else 1, alike, streams.device)
 
     check_data(fit, data)
-    fit.layout.network.train()
+    fit.layout.train()
     while state.step < plan.steps:
         rows = state.next_rows()
         if masking is not None:

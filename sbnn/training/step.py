@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from sbnn.data.nested import Inputs
 from sbnn.data.source import ReplicaSource
 from sbnn.model.fit import Fit
 from sbnn.model.likelihoods import Likelihood
@@ -126,7 +127,7 @@ def advance(step: Step, now: Now) -> Sight:
     return sight
 
 
-def gradients(step: Step, weights: list[Tensor], x: Tensor, y: Tensor) -> tuple[list[Tensor], list[Tensor], Sight]:
+def gradients(step: Step, weights: list[Tensor], x: Inputs, y: Tensor) -> tuple[list[Tensor], list[Tensor], Sight]:
     """Of one Monte Carlo estimate, by parts, then of exempt parameters and the likelihood's.
 
     Autograd sees no more than the sampled weights.
@@ -139,7 +140,7 @@ def gradients(step: Step, weights: list[Tensor], x: Tensor, y: Tensor) -> tuple[
     names, buffers = list(named), fit.buffers
 
     def loss(leaves: list[Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        with torch.autocast(x.device.type, torch.bfloat16) if step.rule.autocast else nullcontext():
+        with torch.autocast(y.device.type, torch.bfloat16) if step.rule.autocast else nullcontext():
             parameters = dict(zip(names, leaves[: len(names)], strict=True))
             outputs = layout.forward(parameters, x, buffers).to(weights[0].dtype)  # (R, B, out)
         nll = fit.likelihood.nll(outputs, y, *leaves[len(names) :])  # (R,)
