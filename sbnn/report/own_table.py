@@ -43,7 +43,7 @@ def features(rows: pd.DataFrame) -> pd.DataFrame:
     found = rows[rows.metric == "relevance"].groupby("feature", sort=False)["value"]
     selected = rows[rows.metric == "selected"].groupby("feature", sort=False)["value"].mean()
     table = pd.DataFrame({"relevance": found.mean(), "deviation": found.std(), "selected": selected})
-    return table.sort_values(["selected", "relevance"], ascending=False, kind="stable").reset_index()
+    return table.sort_values("relevance", ascending=False, kind="stable").reset_index()
 
 
 def calibration(rows: pd.DataFrame) -> pd.DataFrame:
@@ -124,7 +124,7 @@ def draw_features(rows: pd.DataFrame) -> Figure:
     figure, (axes, often) = panels(2, width=3.3, height=1.2 + 0.2 * len(table), sharey=True)
     names = [name if len(name) <= 24 else f"{name[:23]}…" for name in table.feature]
     axes.barh(range(len(table)), table.relevance, xerr=table.deviation, color=BLUE, ecolor=GREY, capsize=2)
-    axes.axvline(control, color=VERMILLION, ls="--", lw=1, label="the largest control")
+    axes.axvline(control, color=VERMILLION, ls="--", lw=1, label="the most relevant\nshuffled copy")
     axes.set(yticks=range(len(table)), yticklabels=names, xlabel="relevance $\\phi$ (mean ± deviation)", xlim=(0, None))
     axes.legend(loc="lower right")
     often.barh(range(len(table)), 100 * table.selected, color=BLUE)
