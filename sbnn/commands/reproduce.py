@@ -21,7 +21,7 @@ from sbnn.commands.display import Display, complain, minutes
 from sbnn.commands.help import REPRODUCE, answer_questions
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments.registry import prepared
-from sbnn.report.claims import counted, scoreboard
+from sbnn.report.claims import PAPER, counted, scoreboard
 from sbnn.report.closing import page_of
 from sbnn.report.publish import gather, republish
 from sbnn.runs.composition import composed, experiments
@@ -126,9 +126,9 @@ def reproduce(overrides: list[str], jobs: int) -> bool:
 
 
 def plan(overrides: list[str]) -> tuple[Path, list[Task]]:
-    """Every experiment's configuration, checked before the first one starts."""
-    tasks = []
-    for name in experiments():
+    """The configuration of every experiment of the paper's, checked before the first one starts."""
+    tasks, papers = [], set(PAPER["experiment"])
+    for name in filter(papers.__contains__, experiments()):
         _, settings = prepared(composed(f"experiment={name}", *overrides))
         tasks.append(Task(name, settings, overrides, Path(settings.results_dir) / ".logs" / f"{name}.log"))
     return Path(tasks[0].settings.results_dir), tasks

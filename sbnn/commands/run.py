@@ -31,8 +31,10 @@ from sbnn.report.results import Results
 from sbnn.runs.composition import CONF
 from sbnn.runs.context import Context
 from sbnn.runs.identity import is_finished
-from sbnn.runs.keys import NOTHING, affects
+from sbnn.runs.keys import FILES, NOTHING, affects
 from sbnn.training.distributed import leads, leave
+
+QUOTES = "'\""
 
 
 @hydra.main(version_base="1.3", config_path=str(CONF), config_name="config")
@@ -66,8 +68,13 @@ def recorded_command() -> str:
     """The command that was given, without what names places on one machine or changes no number."""
     overrides = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
     given = [one for one in overrides if affects(one.partition("=")[0].lstrip("+~")) is not NOTHING]
-    given = [f"pretrained={Path(one).name}" if one.startswith("pretrained=") else one for one in given]
-    return " ".join(["sbnn-run", *map(shlex.quote, given)])
+    return " ".join(["sbnn-run", *(shlex.quote(without_folders(one)) for one in given)])
+
+
+def without_folders(override: str) -> str:
+    """A file by its name alone."""
+    key, _, value = override.partition("=")
+    return f"{key}={Path(value.strip(QUOTES)).name}" if key in FILES else override
 
 
 def output_folder() -> Path:

@@ -25,7 +25,7 @@ from sbnn.files import is_running, write_text
 from sbnn.report.results import Results
 from sbnn.report.style import save
 from sbnn.report.sweeps import heat_map, numbers
-from sbnn.runs.composition import composed, settings_of
+from sbnn.runs.composition import composed, one_folder, settings_of
 from sbnn.runs.identity import digest, is_finished
 from sbnn.runs.keys import WITHOUT_EFFECT
 from sbnn.training.distributed import leads, several
@@ -145,7 +145,7 @@ class Ledger(Callback):
         fixed = {key: f"{key}={value}" for key, value in overrides.items()}
         named = fixed | {key: key for key in keys}
         experiment = "experiment" if "experiment" in keys else overrides.get("experiment", "experiment")
-        name = ",".join([experiment, *sorted(named[key] for key in named if key not in self.unnamed)])
+        name = one_folder(",".join([experiment, *sorted(named[key] for key in named if key not in self.unnamed)]))
         return name if len(name.encode()) <= LONGEST else f"{name[:60]}…{digest(name)}"
 
 

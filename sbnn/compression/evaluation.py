@@ -1,7 +1,8 @@
 """What fits say about new rows: error, likelihood and calibration, of the full network or a pruned one."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from statistics import NormalDist
 from typing import cast
 
 import torch
@@ -46,17 +47,28 @@ class Predictive:
         that of the average prediction. `nll` is of the mixture; `coverage` is the share of targets inside the
         central 95 % of the Gaussian with the mixture's mean and variance.
         """
-        x, y, scale = self.x, self.y, self.scale
+        x, y, scale, noise = self.x, self.y, self.scale, self.noise
         outputs = torch.stack(list(self._outputs(x, keep)))  # (S, R, B, 1)
-        mean, noise = outputs.mean(0), self.noise
+        mean, deviation = self._moments(outputs)
         point = mean if self.fit.dropout else self._output(self.fit.posterior.deployed * keep, x)
         densities = Normal(outputs, noise.sqrt()).log_prob(y).logsumexp(0) - math.log(len(outputs))
-        reach = TWO_SIDED_95 * (outputs.var(0, correction=0) + noise).sqrt()
         return {
             "rmse": self.fit.likelihood.error(point, y) * scale,
             "nll": scale.log() - densities.mean((1, 2)),
-            "coverage": ((y - mean).abs() <= reach).to(y.dtype).mean((1, 2)),
+            "coverage": ((y - mean).abs() <= TWO_SIDED_95 * deviation).to(y.dtype).mean((1, 2)),
         }
+
+    @torch.no_grad()
+    def covered(self, keep: Tensor, levels: Sequence[float]) -> Tensor:
+        """The share of targets inside the central interval of each level, (levels, R), as `coverage` has it at 95 %."""
+        mean, deviation = self._moments(torch.stack(list(self._outputs(self.x, keep))))
+        distance = (self.y - mean).abs() / deviation  # (R, B, 1)
+        reach = [NormalDist().inv_cdf((1 + level) / 2) for level in levels]
+        return torch.stack([(distance <= one).to(distance.dtype).mean((1, 2)) for one in reach])
+
+    def _moments(self, outputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and deviation of the mixture, noise included."""
+        return outputs.mean(0), (outputs.var(0, correction=0) + self.noise).sqrt()
 
     def _outputs(self, x: Tensor, keep: Tensor) -> Iterator[Tensor]:
         self.fit.layout.network.train(self.fit.dropout)
@@ -76,7 +88,7 @@ class Classified:
     The same draws serve every pruning, so that curves are not rough for want of samples.
     """
 
-    def __init__(self, fit: Fit, data: ImageData, samples: int, seeds: list[int]):
+    def __init__(self, fit: Fit, data: ImageData | ReplicaData, samples: int, seeds: list[int]):
         self.fit, posterior = fit, fit.posterior
         self.batches = list(data.batches())
         self.y = torch.cat([y for _, y in self.batches], dim=1)  # (R, n)
@@ -106,12 +118,23 @@ class Classified:
             switched = (probabilities.argmax(-1) == self.y) != full
             found["switched"] = switched.to(probabilities.dtype).mean(1)
         if sampled and self.draws:
-            mixed = torch.zeros_like(probabilities)
-            for weights in self.draws:
-                mixed += self._probabilities(weights * keep, restated)
-            sampled_scores = scores_of(mixed / len(self.draws), self.y)
+            sampled_scores = scores_of(self._averaged(keep, restated), self.y)
             found |= {f"sampled_{name}": values for name, values in sampled_scores.items()}
         return found
+
+    @torch.no_grad()
+    def reliability(self, keep: Tensor) -> dict[str, Tensor]:
+        """Of the posterior predictive, by bins of confidence (R, bins): shares of all rows, which add up to 1, and what
+        each bin adds to the mean confidence and to the share of right labels.
+        """
+        return binned(self._averaged(keep, None), self.y)
+
+    def _averaged(self, keep: Tensor, restated: Restated | None) -> Tensor:
+        """The mean of the sampled networks' probabilities, (R, n, classes)."""
+        mixed = torch.zeros(())
+        for weights in self.draws:
+            mixed = self._probabilities(weights * keep, restated) + mixed
+        return mixed / len(self.draws)
 
     @torch.no_grad()
     def right(self, restated: Restated | None = None) -> Tensor:
@@ -124,17 +147,23 @@ class Classified:
         return torch.cat(outputs, dim=1).softmax(-1)  # (R, n, classes)
 
 
+def binned(probabilities: Tensor, y: Tensor) -> dict[str, Tensor]:
+    """By 15 equal bins of confidence, (R, 15): what each adds to the means over all rows of 1, confidence and right."""
+    confidence, label = probabilities.max(-1)  # (R, n)
+    bins = (confidence * ECE_BINS).long().clamp(max=ECE_BINS - 1)
+    right = (label == y).to(confidence.dtype)
+    empty = torch.zeros(len(y), ECE_BINS, device=y.device, dtype=confidence.dtype)
+    summed = {"rows": torch.ones_like(right), "confidence": confidence, "right": right}
+    return {name: empty.scatter_add(1, bins, values) / y.shape[1] for name, values in summed.items()}
+
+
 def scores_of(probabilities: Tensor, y: Tensor) -> dict[str, Tensor]:
     """Share of wrong labels, mean -log p of the right one, and ECE over 15 equal bins of confidence, (R,) each."""
-    confidence, label = probabilities.max(-1)  # (R, n)
-    right = (label == y).to(confidence.dtype)
     chosen = probabilities.gather(-1, y.unsqueeze(-1)).squeeze(-1)
-    bins = (confidence * ECE_BINS).long().clamp(max=ECE_BINS - 1)
-    gaps = torch.zeros(len(y), ECE_BINS, device=y.device, dtype=confidence.dtype)
-    gaps.scatter_add_(1, bins, right - confidence)
+    by_bin = binned(probabilities, y)
     tiny = torch.finfo(chosen.dtype).tiny  # a label held impossible costs 87 nats, not infinitely many
     return {
-        "error": 1 - right.mean(1),
+        "error": (probabilities.argmax(-1) != y).to(chosen.dtype).mean(1),
         "nll": -chosen.clamp_min(tiny).log().mean(1),
-        "ece": gaps.abs().sum(1) / y.shape[1],
+        "ece": (by_bin["right"] - by_bin["confidence"]).abs().sum(1),
     }

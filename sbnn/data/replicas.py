@@ -1,5 +1,6 @@
 """The rows each replica trains on, held on the device: no copies per replica, no loader, no host in the loop."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,6 +78,10 @@ class ReplicaData:
 
     def all(self) -> tuple[Tensor, Tensor]:
         return self._inputs(self.rows), self._targets(self.rows)
+
+    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """All rows: tables are small enough to come at once."""
+        yield self.all()
 
     def draw(self, count: int, streams: Streams | None, part: slice = slice(None)) -> None:
         """Nothing is random."""

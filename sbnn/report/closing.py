@@ -37,6 +37,8 @@ def claims_of(verdicts: pd.DataFrame, width: int) -> list[str]:
 
 
 def why_not(results: Results, on_page: bool) -> str:
+    if not results.report.claims:
+        return "The numbers of a smoke run mean nothing." if results.is_smoke else ""
     if on_page or results.is_smoke:
         return "This is a smoke run, whose numbers mean nothing: no claim is judged."
     return "This is one of a sweep, or measured on validation data: no claim is judged."

@@ -18,7 +18,7 @@ except ImportError:  # not a Unix: run experiments one after the other there
 
 ALWAYS_OURS = {"rows.csv", "config.yaml", "run.json", "claims.csv"}
 # What only training can make, as far as a run leaves it; the rest is drawn from it.
-TRAINED = ("rows.csv", "config.yaml", "history.csv", "tensorboard")
+TRAINED = ("rows.csv", "config.yaml", "history.csv", "tensorboard", "network.safetensors", "network.json")
 
 
 def check_replaceable(folder: Path) -> None:

@@ -46,6 +46,8 @@ def publish(
         write_text(new / "rows.csv", text)
         write_text(new / "config.yaml", yaml.safe_dump(settings.plain(), sort_keys=False))
         write_text(new / "history.csv", recorded)
+        for name, write in context.files.items():
+            write(new / name)
         if settings.tracking == "tensorboard":
             history.write_tensorboard(results.history, new / "tensorboard")
         finish(results, new, judged)
@@ -99,7 +101,7 @@ def gather(folder: Path, *known: Results) -> None:
 
 def finish(results: Results, new: Path, judged: bool, gathered: bool = True) -> None:
     """Draw into the fresh folder, put it in the old one's place, and write again what all experiments say together."""
-    on_page = judged and results.on_test_data
+    on_page = judged and results.on_test_data and bool(results.report.claims)
     results.facts |= {"budget": budget_of(results.settings), "report": report_hash()}
     for name, table in results.tables.items():
         write_text(new / f"{name}.csv", as_csv(table))

@@ -63,7 +63,7 @@ class Results:
     @property
     def is_judged(self) -> bool:
         """Settings are chosen on validation data; claims are judged on test data, and never by a smoke run."""
-        return self.on_test_data and not self.is_smoke
+        return self.on_test_data and not self.is_smoke and bool(self.report.claims)
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -40,8 +40,14 @@ def results_folder(name: str | None, evaluated_on: str) -> str:
     return name if evaluated_on == "test" else f"{name}_{evaluated_on}"
 
 
+def one_folder(name: str) -> str:
+    """A name made of overrides, of which one may be a path, for a folder that lies in no other."""
+    return name.replace("/", "_")
+
+
 OmegaConf.register_new_resolver("by_budget", by_budget, replace=True)
 OmegaConf.register_new_resolver("results_folder", results_folder, replace=True)
+OmegaConf.register_new_resolver("one_folder", one_folder, replace=True)
 OmegaConf.register_new_resolver("keys_without_effect", lambda: ["experiment", *WITHOUT_EFFECT], replace=True)
 
 

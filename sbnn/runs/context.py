@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,8 @@ class Context(Session):
     output: Path | None = None  # the folder that the results replace
     commit: str = "unknown"
     data_hashes: dict[str, str] = field(default_factory=dict)  # sha256 of each dataset as it was read
+    # By name, how to write what a run leaves besides its rows. A report that is drawn again takes over folders.TRAINED.
+    files: dict[str, Callable[[Path], None]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: RunSettings, output: Path) -> "Context":

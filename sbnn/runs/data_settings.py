@@ -2,12 +2,14 @@
 
 from typing import Annotated, ClassVar, Self
 
-from pydantic import model_validator
+from pydantic import BeforeValidator, model_validator
 
 from sbnn.checked import (
     Count,
     Distinct,
+    Flag,
     FolderPath,
+    ListOf,
     NonEmpty,
     OneOf,
     Portion,
@@ -16,9 +18,12 @@ from sbnn.checked import (
     Share,
     Size,
     Within,
+    complaint,
     plainly,
+    text,
     whole_sentence,
 )
+from sbnn.data.encoding import TASKS
 from sbnn.data.image_formats import COLLECTIONS
 from sbnn.data.simulated import FUNCTIONS
 from sbnn.data.uci import DATASETS
@@ -67,6 +72,39 @@ class UciSettings(Settings):
     evaluate_on: EvaluateOn
     hidden: dict[DatasetName, Annotated[NonEmpty[Size], Distinct]]
     enlarge: dict[DatasetName, Enlargement]
+
+
+def _column(value: object) -> str | int:
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise complaint("must be the name of a column, or its number")
+    return value
+
+
+def _header(value: object) -> bool | str:
+    if value != "auto" and not isinstance(value, bool):
+        raise complaint("must be auto, true or false")
+    return value
+
+
+TablePath = Annotated[str, text("the path of a table")]
+Column = Annotated[str | int, BeforeValidator(_column)]
+
+
+class TableSettings(Settings):
+    """A table of the user's own. Neither `file` nor `target` has a default; the experiment asks for them."""
+
+    file: TablePath | None
+    test_file: TablePath | None
+    target: Column | None
+    header: Annotated[bool | str, BeforeValidator(_header)]
+    task: Annotated[str, OneOf(*TASKS)]
+    categories: Annotated[ListOf[Column], Distinct]
+    leave_out: Annotated[ListOf[Column], Distinct]
+    folds: Annotated[int, Within("[2, 1000]")]
+    repeats: Annotated[int, Within("[1, 1000]")]
+    half_samples: Annotated[int, Within("[2, 1000]")]
+    evaluate_on: EvaluateOn
+    compare: Flag
 
 
 class ImageSettings(Settings):

@@ -13,7 +13,7 @@ from torch import Tensor
 from sbnn.data.download import Sources, data_directory
 from sbnn.data.uci import DATASETS
 from sbnn.runs.composition import BUDGETS, PACKAGE, default_settings
-from sbnn.runs.keys import CHOICE, MEASURING, TRAINING, Affects, affecting
+from sbnn.runs.keys import CHOICE, DESCRIPTIVE, FILES, MEASURING, TRAINING, Affects, affecting
 from sbnn.runs.settings import RunSettings
 
 # What makes no number: the commands, what is drawn from the rows, and the yaml (the settings are compared).
@@ -52,10 +52,13 @@ def fingerprint(
 
 
 def effective(settings: RunSettings, kinds: Iterable[Affects] = (TRAINING, CHOICE, MEASURING)) -> dict[str, object]:
-    """The settings that affect some kinds of things, with the weights in the file that `pretrained` names."""
+    """The settings that affect some kinds of things, with a hash of its content for every file that they name."""
     found = affecting(settings.plain(), kinds)
-    if settings.pretrained is not None and "pretrained" in found and Path(settings.pretrained).is_file():
-        found["pretrained"] = hashlib.sha256(Path(settings.pretrained).read_bytes()).hexdigest()
+    for key in FILES:
+        table, _, name = key.rpartition(".")
+        own = found.get(table, {}) if table else found
+        if isinstance(path := own.get(name), str) and Path(path).is_file():
+            own[name] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
     return found
 
 
@@ -80,6 +83,7 @@ def _sizes(settings: RunSettings) -> dict:
     return found | {
         "budget": None,
         "chunk": None,
+        "data": {key: value for key, value in found["data"].items() if key not in DESCRIPTIVE},
         "vary": {key: sorted(values) for key, values in found["vary"].items()},
     }
 

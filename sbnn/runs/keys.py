@@ -50,6 +50,7 @@ TABLE = {
     "data.enlarge": CHOICE,
     "data.protocol": CHOICE,
     "data.test_images": MEASURING,
+    "data.compare": MEASURING,
     "network": TRAINING,
     "prior": TRAINING,
     "init": TRAINING,
@@ -77,6 +78,10 @@ SPECIFIC = (
     "dropout", "recipe", "recipes", "by_network", "rivals", "pretrained", "predictive", "droprates", "scores",
     "prune_gradually", "finetune", "pruning",
 )  # fmt: skip
+# Keys that name a file: what is in it counts, and where it lies does not.
+FILES = ("pretrained", "data.file", "data.test_file")
+# Keys that describe a table of the user's own, and say nothing about the size of a run.
+DESCRIPTIVE = ("file", "test_file", "target", "header", "task", "categories", "leave_out", "compare")
 # Keys that came after some of the committed results, with the values under which everything was as before.
 CAME_LATER = {
     "trainer": {"prune_to": None, "gradual": Gradual().model_dump()},

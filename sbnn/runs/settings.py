@@ -40,7 +40,7 @@ from sbnn.data.simulated import FUNCTIONS
 from sbnn.model.methods import METHODS
 from sbnn.model.settings import InitSettings, LikelihoodSettings, ModelSettings, PriorSettings
 from sbnn.networks import LENETS
-from sbnn.runs.data_settings import ImageSettings, SimulatedSettings, UciSettings
+from sbnn.runs.data_settings import ImageSettings, SimulatedSettings, TableSettings, UciSettings
 from sbnn.training.settings import Training
 
 RECIPES = ("tuned", "gradual", "paper", "set_1", "set_2")  # of the method itself; the last three are the paper's
@@ -210,11 +210,15 @@ class ImageRun(RunSettings):
     data: ImageSettings
 
 
+class TableRun(RunSettings):
+    data: TableSettings
+
+
 def kind_of(values: Mapping) -> type[RunSettings]:
     """By the keys under `data`, of which one may be missing or foreign."""
     given = values.get("data")
     keys = set(given) if isinstance(given, Mapping) else set()
-    return max((SimulatedRun, UciRun, ImageRun), key=lambda kind: len(keys & _data_keys(kind)))
+    return max((SimulatedRun, UciRun, ImageRun, TableRun), key=lambda kind: len(keys & _data_keys(kind)))
 
 
 def _data_keys(kind: type[RunSettings]) -> set[str]:
