@@ -27,7 +27,7 @@ from sbnn.runs.identity import budget_of, report_hash, settings_hash
 from sbnn.runs.machine import machine
 from sbnn.runs.settings import RunSettings
 
-DRAWN = {module.FOLDER: module.draw for module in (benchmark, deployment, selection_rates)}  # folders that are no experiment's
+DRAWN = {module.FOLDER: module.draw for module in (benchmark, deployment, selection_rates)}  # of no experiment
 
 
 def publish(
