@@ -23,6 +23,13 @@ def settings_from(configured):
     return lambda *overrides: settings_of(configured(*overrides))
 
 
+@pytest.fixture
+def judged(configured):
+    """A simulation as small as a smoke run, whose claims are judged all the same: judged("simulated_pruning")."""
+    sizes = ("budget=laptop", "data.replicates=2", "data.observations=60", "trainer.epochs=2", "predictive.samples=2")
+    return lambda name: configured(f"experiment={name}", *sizes)
+
+
 @pytest.fixture(scope="session")
 def has_images():
     """Skip where a collection cannot be had: MNIST is fetched if need be, CIFAR-10 (139 MB) used if it is there."""

@@ -13,6 +13,7 @@ from sbnn.commands.run import execute
 from sbnn.errors import SbnnError
 from sbnn.experiments import image_measures
 from sbnn.report.publish import publish, republish, republish_all
+from sbnn.report.results import Results
 from sbnn.runs.context import Context
 from sbnn.runs.identity import is_finished
 from sbnn.runs.rows import COLUMNS
@@ -142,7 +143,8 @@ def test_smoke(configured, settings_from, tmp_path, name, has_images):
     assert facts["budget"] == "smoke"
     assert "by_budget" not in (folder / "config.yaml").read_text()
 
-    claims = pd.read_csv(folder / "claims.csv")
+    assert not (folder / "claims.csv").exists()  # a smoke run judges none, and yet all can be computed from its rows
+    claims = Results(folder).verdicts
     assert list(claims.columns) == CLAIM_COLUMNS
     assert len(claims) == expected["claims"]
     assert set(claims[claims.verdict == "not run"]["id"]) == expected.get("unjudged", set())
@@ -165,9 +167,9 @@ def test_pruning_rows(configured, tmp_path):
     assert (full.max() == full.min()).all()  # all scores agree where nothing is pruned
 
 
-def test_report_redraws_the_same_from_rows(configured, tmp_path):
+def test_report_redraws_the_same_from_rows(judged, tmp_path):
     folder = tmp_path / "simulated_relevance"
-    execute(configured("experiment=simulated_relevance", "budget=smoke"), folder)
+    execute(judged("simulated_relevance"), folder)
     before = {p.name: p.read_bytes() for p in folder.iterdir()} | {"claims": (tmp_path / "claims.csv").read_bytes()}
     (folder / "relevance.png").unlink()
     (tmp_path / "claims.csv").unlink()
@@ -176,19 +178,19 @@ def test_report_redraws_the_same_from_rows(configured, tmp_path):
     assert before == after
 
 
-def test_experiments_share_one_table_of_claims(configured, tmp_path):
+def test_experiments_share_one_table_of_claims(judged, tmp_path):
     for name in ("simulated_pruning", "simulated_relevance", "simulated_pruning"):
-        execute(configured(f"experiment={name}", "budget=smoke"), tmp_path / name)
+        execute(judged(name), tmp_path / name)
     claims = pd.read_csv(tmp_path / "claims.csv")
     assert list(claims["id"]) == sorted(claims["id"])
-    judged = claims[claims["budget"].notna()]
-    assert list(judged["id"]) == ["1a", "1b", "4a", "4b", "4c"]
-    assert set(claims.drop(judged.index)["verdict"]) == {"not run"}
+    run = claims[claims["budget"].notna()]
+    assert list(run["id"]) == ["1a", "1b", "4a", "4b", "4c"]
+    assert set(claims.drop(run.index)["verdict"]) == {"not run"}
 
 
-def test_experiments_that_end_together_wait_for_each_other(configured, tmp_path):
+def test_experiments_that_end_together_wait_for_each_other(judged, tmp_path):
     for name in ("simulated_pruning", "simulated_relevance"):
-        execute(configured(f"experiment={name}", "budget=smoke"), tmp_path / name)
+        execute(judged(name), tmp_path / name)
     code = "import sys, pathlib, sbnn.report.publish as r; [r.republish(pathlib.Path(sys.argv[1])) for _ in range(3)]"
     folders = [tmp_path / name for name in ("simulated_pruning", "simulated_relevance")]
     together = [subprocess.Popen([sys.executable, "-c", code, str(f)], stdout=subprocess.DEVNULL) for f in folders]
@@ -199,10 +201,14 @@ def test_experiments_that_end_together_wait_for_each_other(configured, tmp_path)
 
 def test_trained_networks_that_were_kept_are_used_again_unless_by_force(configured, tmp_path):
     smoke, resumed = ("experiment=simulated_relevance", "budget=smoke", "keep_checkpoints=true"), []
+    histories = []
     for override in ("seed=0", "resume=auto", "resume=true", "resume=false", "force=true"):
         execute(configured(*smoke, override), tmp_path / "out")
         resumed.append(json.loads((tmp_path / "out" / "run.json").read_text())["resumed"])
+        histories.append(pd.read_csv(tmp_path / "out" / "history.csv").drop(columns="seconds"))
     assert resumed == [False, True, True, False, False]
+    assert len(histories[0]) == 3
+    assert all(history.equals(histories[0]) for history in histories)  # what is resumed has its history whole
 
 
 @pytest.mark.parametrize("override", ["chunk=3", "chunk=1000"])
@@ -226,7 +232,7 @@ def test_chunks_change_no_number(configured, tmp_path, override):
 )
 def test_a_run_that_leaves_things_out_is_reported_all_the_same(configured, tmp_path, name, overrides, verdicts):
     execute(configured(f"experiment={name}", "budget=smoke", *overrides), tmp_path / name)
-    assert set(pd.read_csv(tmp_path / name / "claims.csv")["verdict"]) <= verdicts
+    assert set(Results(tmp_path / name).verdicts["verdict"]) <= verdicts
     assert list((tmp_path / name).glob("*.png"))
 
 

@@ -122,12 +122,21 @@ def test_committed_differences_are_marked_and_words_are_whole(committed):
         assert all(item[0].isupper() and item.endswith((".", ";")) for item in words["deviations"])
 
 
-def test_what_was_not_run_is_said(configured, tmp_path):
-    execute(configured("experiment=simulated_relevance", "budget=smoke"), tmp_path / "simulated_relevance")
+def test_what_was_not_run_is_said(judged, tmp_path):
+    execute(judged("simulated_relevance"), tmp_path / "simulated_relevance")
     text = (tmp_path / "README.md").read_text()
     assert text.count("Not run.") == len(WORDS["experiments"]) - 1
     assert "simulated_relevance/relevance.png" in text
-    judged = pd.read_csv(tmp_path / "simulated_relevance" / "claims.csv")["verdict"]
-    assert f"Of 33 claims: {(judged == 'reproduced').sum()} reproduced, 0 partly" in text
+    verdicts = pd.read_csv(tmp_path / "simulated_relevance" / "claims.csv")["verdict"]
+    assert f"Of 33 claims: {(verdicts == 'reproduced').sum()} reproduced, 0 partly" in text
     assert "31 not run." in text
+    assert WORDS["smoke"] not in text
     assert "<img" in (tmp_path / "report.html").read_text()
+
+
+def test_a_smoke_run_is_shown_and_judges_nothing(configured, tmp_path):
+    execute(configured("experiment=simulated_relevance", "budget=smoke"), tmp_path / "simulated_relevance")
+    text = (tmp_path / "README.md").read_text()
+    assert "33 not run." in text
+    assert text.count(WORDS["smoke"]) == 2  # at the scoreboard, and in its chapter
+    assert "simulated_relevance/history.png" in text

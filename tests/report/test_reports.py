@@ -68,10 +68,10 @@ def opened(monkeypatch):
     return read, written
 
 
-def test_a_run_reads_nothing_of_its_own_and_writes_its_facts_once(configured, tmp_path, opened):
+def test_a_run_reads_nothing_of_its_own_and_writes_its_facts_once(judged, tmp_path, opened):
     read, written = opened
     for name in ("simulated_pruning", "simulated_relevance"):
-        cfg = configured(f"experiment={name}", "budget=smoke")
+        cfg = judged(name)
         read.clear()
         execute(cfg, tmp_path / name)
         for file in ("rows.csv", "run.json"):  # under a temporary name in a fresh folder
@@ -88,7 +88,7 @@ def test_a_folder_that_is_reported_again_is_read_once(configured, tmp_path, open
     read.clear()
     republish(folder)
     own = {path: count for path, count in read.items() if path.startswith(folder.name)}
-    copied = {f"{folder.name}/{file}": 2 for file in ("rows.csv", "config.yaml")}  # and read
+    copied = {f"{folder.name}/{file}": 2 for file in ("rows.csv", "config.yaml", "history.csv")}  # and read
     assert own == {f"{folder.name}/run.json": 1} | copied
 
 
