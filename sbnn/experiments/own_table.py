@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,6 @@ from sbnn.experiments.table_rivals import rivals
 from sbnn.files import write_text
 from sbnn.model.fit import Fit
 from sbnn.model.methods import SBNN
-from sbnn.model.saved import write_fit
 from sbnn.networks import mlp
 from sbnn.runs.context import Context
 from sbnn.runs.rows import Rows
@@ -156,8 +154,8 @@ class Table:
         """Leave a network that is trained on all rows, and a note of what its inputs and outputs mean."""
         data = self.replicas(np.arange(self.examples.to_learn)[None])
         model = self.fit(data, "kept")
-        history = self.context.histories["kept"].rows()
-        self.context.files["network.safetensors"] = partial(write_fit, model, history=history)
+        self.context.networks.clear()  # those that were measured are of this one's kind, and trained on fewer rows
+        self.context.networks["kept"] = model
         note = json.dumps(self.meaning(data), indent=2, ensure_ascii=False)
         self.context.files["network.json"] = lambda path: write_text(path, f"{note}\n")
 

@@ -18,7 +18,7 @@ except ImportError:  # not a Unix: run experiments one after the other there
 
 ALWAYS_OURS = {"rows.csv", "config.yaml", "run.json", "claims.csv"}
 # What only training can make, as far as a run leaves it; the rest is drawn from it.
-TRAINED = ("rows.csv", "config.yaml", "history.csv", "tensorboard", "network.safetensors", "network.json")
+TRAINED = ("rows.csv", "config.yaml", "history.csv", "tensorboard", "network*.safetensors", "network.json")
 
 
 def check_replaceable(folder: Path) -> None:
@@ -51,10 +51,10 @@ def fresh(folder: Path) -> Iterator[Path]:
 
 def copy_trained(folder: Path, new: Path) -> None:
     """Take over from a folder of results what cannot be drawn again."""
-    for path in (folder / name for name in TRAINED):
+    for path in (path for pattern in TRAINED for path in folder.glob(pattern)):
         if path.is_dir():
             shutil.copytree(path, new / path.name)
-        elif path.exists():
+        else:
             shutil.copy(path, new / path.name)
 
 

@@ -15,6 +15,7 @@ import yaml
 
 from sbnn.errors import SbnnError
 from sbnn.files import write_text
+from sbnn.model.saved import write_fit
 from sbnn.report import benchmark, deployment, folders, history, selection_rates
 from sbnn.report.cells import as_csv
 from sbnn.report.claims import scoreboard
@@ -22,6 +23,7 @@ from sbnn.report.closing import announce, page_of
 from sbnn.report.page.write import check_page, write_page
 from sbnn.report.results import Results
 from sbnn.report.style import save
+from sbnn.runs.composition import one_folder
 from sbnn.runs.context import Context
 from sbnn.runs.identity import budget_of, report_hash, settings_hash
 from sbnn.runs.machine import machine
@@ -46,6 +48,9 @@ def publish(
         write_text(new / "rows.csv", text)
         write_text(new / "config.yaml", yaml.safe_dump(settings.plain(), sort_keys=False))
         write_text(new / "history.csv", recorded)
+        for name, model in context.networks.items():
+            file = "network" if len(context.networks) == 1 else f"network, {one_folder(name)}"
+            write_fit(model, new / f"{file}.safetensors", context.histories[name].rows())
         for name, write in context.files.items():
             write(new / name)
         if settings.tracking == "tensorboard":

@@ -23,6 +23,7 @@ class Context(Session):
     output: Path | None = None  # the folder that the results replace
     commit: str = "unknown"
     data_hashes: dict[str, str] = field(default_factory=dict)  # sha256 of each dataset as it was read
+    networks: dict[str, Fit] = field(default_factory=dict)  # by name, those that the run is to leave
     # By name, how to write what a run leaves besides its rows. A report that is drawn again takes over folders.TRAINED.
     files: dict[str, Callable[[Path], None]] = field(default_factory=dict)
 
@@ -58,7 +59,10 @@ class Context(Session):
     def fit(self, start: Start, data: ReplicaSource, settings: RunSettings, seeds: Sequence[int], name: str) -> Fit:
         """Train as the settings say, under a name that no other fit of the run has."""
         agreed = fingerprint(settings, name, seeds, self.device, [*start.tensors(), *data.chosen()])
-        return fit(start, data, settings.trainer, seeds, name, self, agreed)
+        model = fit(start, data, settings.trainer, seeds, name, self, agreed)
+        if settings.keep_network:
+            self.networks[name] = model
+        return model
 
     def forget_checkpoints(self) -> None:
         """The run is over and its results are written."""

@@ -36,6 +36,7 @@ TABLE = {
     "chunk": TRAINING,  # a checkpoint holds one chunk of replicas
     "progress": NOTHING,
     "tracking": NOTHING,
+    "keep_network": NOTHING,
     "results_dir": NOTHING,
     "checkpoint_seconds": NOTHING,
     "resume": NOTHING,

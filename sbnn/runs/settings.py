@@ -129,6 +129,7 @@ class RunSettings(Settings):
     chunk: Count
     progress: Flag
     tracking: Annotated[str, OneOf("none", "tensorboard")]
+    keep_network: Flag
     results_dir: FolderPath
     checkpoint_seconds: Positive
     resume: Annotated[bool | str, BeforeValidator(_resume)]

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import sbnn
 from sbnn.commands.run import execute
 from sbnn.errors import SbnnError
 from sbnn.experiments import image_measures
+from sbnn.networks import mlp
 from sbnn.report.publish import publish, republish, republish_all
 from sbnn.report.results import Results
 from sbnn.runs.context import Context
@@ -209,6 +211,25 @@ def test_trained_networks_that_were_kept_are_used_again_unless_by_force(configur
     assert resumed == [False, True, True, False, False]
     assert len(histories[0]) == 3
     assert all(history.equals(histories[0]) for history in histories)  # what is resumed has its history whole
+
+
+def test_a_network_that_is_kept_can_be_loaded_and_outlives_a_new_report(configured, tmp_path):
+    settings = configured("experiment=simulated_relevance", "budget=smoke", "keep_network=true")
+    execute(settings, tmp_path / "out")
+    republish(tmp_path / "out")
+    history = pd.read_csv(tmp_path / "out" / "history.csv")
+    features = settings.data.features
+    result = sbnn.load(tmp_path / "out" / "network.safetensors", mlp(features, settings.network.hidden))
+    assert len(result.history) == len(history)
+    assert all(0 <= p.min() <= p.max() <= 1 for p in result.inclusion.values())
+
+
+def test_of_several_networks_each_is_kept_under_its_name(configured, tmp_path):
+    settings = configured("experiment=simulated_pruning", "budget=smoke", "keep_network=true")
+    execute(settings, tmp_path / "out")
+    assert {path.name for path in (tmp_path / "out").glob("network*")} == {
+        f"network, {name}.safetensors" for name in pd.read_csv(tmp_path / "out" / "history.csv")["fit"].unique()
+    }
 
 
 @pytest.mark.parametrize("override", ["chunk=3", "chunk=1000"])
