@@ -45,4 +45,4 @@ class Attempts:
 
 
 def _mark(settings: RunSettings) -> list[str]:
-    return [settings_hash(settings), code_hash()]
+    return [settings_hash(settings), code_hash(settings.name)]

@@ -50,7 +50,7 @@ class Context(Session):
             checkpoints=checkpoints,
             checkpoint_seconds=settings.checkpoint_seconds,
             world=world,
-            code=code_hash(),
+            code=code_hash(settings.name),
             insists=settings.resume is True,
             output=output,
             commit=code_commit(),

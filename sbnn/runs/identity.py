@@ -1,5 +1,6 @@
 """What a run is: hashes of its settings and of the code that made it, and whether there is anything left to do."""
 
+import ast
 import hashlib
 import json
 import subprocess
@@ -26,7 +27,7 @@ def is_finished(output: Path, settings: RunSettings) -> bool:
         facts = json.loads((output / "run.json").read_text())
     except (OSError, ValueError):
         return False
-    same = facts.get("code") == code_hash() and facts.get("config") == settings_hash(settings)
+    same = facts.get("code") == code_hash(settings.name) and facts.get("config") == settings_hash(settings)
     there = same and (output / "rows.csv").exists()
     return there and not settings.force and not _has_come(facts.get("left_out", []), settings)
 
@@ -89,9 +90,10 @@ def _sizes(settings: RunSettings) -> dict:
 
 
 @cache
-def code_hash() -> str:
-    """Of the package's own files, whether in a git checkout, with changes in it, or installed from a wheel."""
-    return _hash_of(path for path in _files(PACKAGE) if path.relative_to(PACKAGE).parts[0] not in MAKES_NO_NUMBER)
+def code_hash(experiment: str) -> str:
+    """Of the files of the package that make an experiment's numbers: its module, what that imports, and all data."""
+    data = (path for path in _files(PACKAGE) if path.suffix != ".py" and _room(path) not in MAKES_NO_NUMBER)
+    return _hash_of(sorted({*_imported(PACKAGE / "experiments" / f"{experiment}.py"), *data}))
 
 
 @cache
@@ -103,6 +105,33 @@ def report_hash() -> str:
 def _files(folder: Path) -> Iterator[Path]:
     files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
     return (path for path in files if path.suffix not in (".md", ".typed"))
+
+
+def _room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0]
+
+
+def _imported(path: Path) -> set[Path]:
+    """A module of the package, and all others that it needs, at once or later."""
+    found, todo = set(), [path]
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.add(path)
+            todo += _imports(path)
+    return found
+
+
+def _imports(path: Path) -> Iterator[Path]:
+    """The package's own modules that a module names."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [str(node.module), *(f"{node.module}.{name}" for name in names)]
+        for package, *parts in (name.split(".") for name in names):
+            module = PACKAGE.joinpath(*parts).with_suffix(".py") if parts else PACKAGE / "__init__.py"
+            if package == PACKAGE.name and module.is_file():
+                yield module
 
 
 def _hash_of(paths: Iterable[Path]) -> str:

@@ -120,14 +120,14 @@ def test_a_sweep_of_the_same_keys_adds_to_the_table(sbnn_run, tmp_path, monkeypa
     job.write_text(json.dumps(json.loads(job.read_text()) | {"config": "of other epochs"}))
     assert sbnn_run("-m", *SMOKE, "seed=5,6").code == 0
     assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5, 6}
-    monkeypatch.setattr("sbnn.runs.identity.code_hash", lambda: "other")
+    monkeypatch.setattr("sbnn.runs.identity.code_hash", lambda experiment: "other")
     assert sbnn_run("-m", *SMOKE, "seed=3,5").code == 0
     assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5}
 
 
 def test_a_plain_run_is_never_skipped(sbnn_run, tmp_path):
     for _ in range(2):
-        assert "psi_2 rises almost linearly" in sbnn_run(*SMOKE).out
+        assert "simulated_relevance: config.yaml" in sbnn_run(*SMOKE).out
     assert not list(tmp_path.rglob("sweep.csv"))
 
 

@@ -51,7 +51,7 @@ def test_where_the_data_lie_does_not_matter_but_pretrained_weights_do(settings_f
 
 def test_a_run_that_went_without_a_dataset_is_finished_until_its_file_comes(settings_from, tmp_path):
     settings = settings_from("experiment=uci_pruning", "budget=smoke", f"data.dir={tmp_path}")
-    facts = {"config": settings_hash(settings), "code": code_hash(), "left_out": ["protein"]}
+    facts = {"config": settings_hash(settings), "code": code_hash(settings.name), "left_out": ["protein"]}
     (tmp_path / "run.json").write_text(json.dumps(facts))
     (tmp_path / "rows.csv").touch()
     assert is_finished(tmp_path, settings)
@@ -75,17 +75,18 @@ def test_a_run_has_a_budget_s_name_only_if_that_gives_its_settings_today(setting
 
 @pytest.mark.parametrize(
     ("changed", "matters"),
-    [("training/loop.py", True), ("data/uci.csv", True), ("experiments/images.py", True), ("report/style.py", False),
-     ("commands/run.py", False), ("__pycache__/train.cpython-311.pyc", False)],
+    [("training/loop.py", True), ("data/uci.csv", True), ("experiments/images.py", True), ("runs/keys.py", True),
+     ("experiments/vgg_pruning.py", False), ("api/compress.py", False), ("estimators/base.py", False),
+     ("report/style.py", False), ("commands/run.py", False), ("__pycache__/train.cpython-311.pyc", False)],
 )  # fmt: skip
-def test_code_that_trains_nothing_does_not_matter(tmp_path, monkeypatch, changed, matters):
+def test_only_code_that_makes_an_experiment_s_numbers_matters(tmp_path, monkeypatch, changed, matters):
     monkeypatch.setattr(identity, "PACKAGE", tmp_path / "sbnn")
     shutil.copytree(PACKAGE, tmp_path / "sbnn", ignore=shutil.ignore_patterns("__pycache__"))
-    before = code_hash.__wrapped__()
+    before = code_hash.__wrapped__("lenet_pruning")
     (tmp_path / "sbnn" / changed).parent.mkdir(exist_ok=True)
     with (tmp_path / "sbnn" / changed).open("a") as file:
         file.write("\n# a change\n")
-    assert (code_hash.__wrapped__() != before) == matters
+    assert (code_hash.__wrapped__("lenet_pruning") != before) == matters
 
 
 def test_a_checkpoint_outlives_changes_to_what_is_measured_and_where(settings_from, tmp_path):
