@@ -6,13 +6,14 @@ from typing import TypeVar
 from sbnn.checked import plainly
 from sbnn.errors import ConfigError
 from sbnn.model.methods import METHODS, NN, SBNN, Method
+from sbnn.runs.keys import is_below, leaves
 from sbnn.runs.settings import RECIPES, RunSettings
 from sbnn.training.masking import check_masking
 
 S = TypeVar("S", bound=RunSettings)
 
 # What a recipe may change, and whose it may be.
-CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout", "prune_gradually", "finetune")
+CHANGEABLE = ("prior", "init", "likelihood", "trainer", "dropout", "prune_gradually", "finetune", "data.seeds")
 TUNED, GRADUAL, *OF_THE_PAPER = RECIPES
 FINETUNE = "finetune"  # what is left after pruning, trained on
 OURS = "ours"  # a rival's recipe, in rows
@@ -79,8 +80,7 @@ def check_changes(settings: RunSettings, table: str, names: Iterable[str]) -> No
     for name, changes in getattr(settings, table).items():
         if name not in names:
             raise ConfigError(f"{table}.{name} is unknown; choose one of {', '.join(names)}.")
-        if others := [key for key in changes if key not in CHANGEABLE]:
-            key, value = others[0], plainly(changes[others[0]])
-            raise ConfigError(
-                f"{table}.{name}.{key}={value} cannot be changed there; only {', '.join(CHANGEABLE)} can."
-            )
+        for key, value in leaves(changes):
+            if not is_below(key, CHANGEABLE):
+                written = f"{table}.{name}.{key}={plainly(value)}"
+                raise ConfigError(f"{written} cannot be changed there; only {', '.join(CHANGEABLE)} can.")

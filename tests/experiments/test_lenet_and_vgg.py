@@ -64,7 +64,7 @@ def test_vgg_from_pretrained_weights(configured, tmp_path, has_images):
             "recipes.finetune.trainer.lr=-1",
             r"^recipes\.finetune: trainer\.lr=-1 must be a number in \(0, 1e30\]",
         ),
-        ("lenet_pruning", "+by_network.lenet_5.data=3", r"by_network\.lenet_5\.data=3 cannot be changed there"),
+        ("lenet_pruning", "+by_network.lenet_5.seed=3", r"by_network\.lenet_5\.seed=3 cannot be changed there"),
         ("uci_pruning", "pretrained=here.pt", r"pretrained=here\.pt means nothing in experiment=uci_pruning"),
         (
             "mnist_pruning",

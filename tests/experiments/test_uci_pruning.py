@@ -164,7 +164,7 @@ def test_choosing_on_validation_data_judges_no_claim(configured, tmp_path):
         ("recipes.paper=5", r"recipes\.paper=5 must be a table of settings by name"),
         ("recipes.paper.trainer=null", r"recipes\.paper: trainer=null must be a table"),
         ("+recipes.papr.trainer.lr=1", r"recipes\.papr is unknown; choose one of tuned, gradual, paper"),
-        ("+recipes.paper.network.hidden=[20]", r"recipes\.paper\.network=\{hidden: \[20\]\} cannot be changed there"),
+        ("+recipes.paper.network.hidden=[20]", r"recipes\.paper\.network\.hidden=\[20\] cannot be changed there"),
         ("recipes.NN_Dr.dropout.rates=[0.1,0.2]", r"dropout\.rates=\[0\.1, 0\.2\] must hold one rate"),
         ("rivals=null", r"rivals=null must be a list\."),
         ("data.enlarge.protein.steps=0.5", r"data\.enlarge\.protein\.steps=0\.5 must be a whole number"),
