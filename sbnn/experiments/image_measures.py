@@ -111,7 +111,7 @@ class Measurement:
 
     def add_layers(self, metric: str, keep: Tensor, where: dict[str, object]) -> None:
         """How many weights each layer keeps."""
-        layout, settings = self.model.layout, self.settings
+        layout = self.model.layout
         self.add_metrics("", {metric.replace("kept", "active"): active_share(self.model, keep)}, where)
         for layer, share in zip(layout.modules, layout.per_module(keep), strict=True):
             also = {"layer": layer, "layer_weights": share.shape[-1]}
