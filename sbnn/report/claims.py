@@ -68,7 +68,7 @@ def judge(
     budget: str,
     before: Mapping[str, Judge] | None = None,
 ) -> pd.DataFrame:
-    """One line, of text, per claim that the paper makes in the experiment; `before` a criterion was altered, if it was."""
+    """One line, of text, per claim that the paper makes in the experiment; `before` judges by altered criteria."""
     verdicts = PAPER[PAPER["experiment"] == experiment].copy()
     found, before = [judges[claim](rows) for claim in verdicts["id"]], before or {}
     verdicts["ours"] = [f.text for f in found]
@@ -114,7 +114,11 @@ def scoreboard(results: Path, known: Mapping[str, pd.DataFrame] | None = None) -
     known, names = known or {}, PAPER["experiment"].unique()
     found = pd.concat(known[name] if name in known else read(results / name / "claims.csv") for name in names)
     rest = PAPER[~PAPER["id"].isin(found["id"])].assign(verdict=NOT_RUN)
-    return pd.concat([found, rest.reindex(columns=COLUMNS + MORE, fill_value="")]).sort_values("id", kind="stable").reset_index(drop=True)
+    return (
+        pd.concat([found, rest.reindex(columns=COLUMNS + MORE, fill_value="")])
+        .sort_values("id", kind="stable")
+        .reset_index(drop=True)
+    )
 
 
 def read(path: Path) -> pd.DataFrame:

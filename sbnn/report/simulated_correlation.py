@@ -80,7 +80,8 @@ def linear_is_steadier(rows: pd.DataFrame) -> Finding:
 def skewness_flips(rows: pd.DataFrame, bound: Callable[[int], float] = student) -> Finding:
     """Standardising y removes what alpha does, for the noise is negligible throughout."""
     phis = rows[(rows.metric == "phi") & (rows.f == "nonlinear")]
-    skews = phis.groupby(["alpha", "replicate"])["value"].skew().unstack("alpha")  # a column per alpha
+    found = phis.groupby(["alpha", "replicate"])["value"].skew().reset_index()
+    skews = found.pivot_table(index="replicate", columns="alpha", values="value")
     if skews.shape[1] < 2:
         return LEFT_OUT
     small, large = skews.iloc[:, 0].dropna(), skews.iloc[:, -1].dropna()
