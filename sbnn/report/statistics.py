@@ -48,6 +48,6 @@ def in_deviations(distances: pd.Series | np.ndarray, beyond_noise: bool = False)
     if len(values) < 2:
         return math.nan
     deviation, mean = values.std(ddof=1), values.mean()
-    if deviation == 0:
+    if deviation <= 1e-12 * (1 + abs(mean)):  # no more than rounding
         return math.copysign(math.inf, mean)
     return float(mean / deviation - beyond_noise * student(len(values)) / math.sqrt(len(values)))
