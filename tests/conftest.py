@@ -26,8 +26,8 @@ def settings_from(configured):
 @pytest.fixture
 def judged(configured):
     """A simulation as small as a smoke run, whose claims are judged all the same: judged("simulated_pruning")."""
-    sizes = ("budget=laptop", "data.replicates=2", "data.observations=60", "trainer.epochs=2", "predictive.samples=2")
-    return lambda name: configured(f"experiment={name}", *sizes)
+    sizes = ("budget=laptop", "data.replicates=2", "data.observations=60", "trainer.epochs=2", "trainer.batch=40")
+    return lambda name: configured(f"experiment={name}", *sizes, "vary.mean_scale=[]", "vary.log_tau0=[]")
 
 
 @pytest.fixture(scope="session")
