@@ -386,3 +386,19 @@ def test_verdicts_that_fall_short():
     rows = pruned("vgg", "paper", {0.0: 12.0, 0.985: 14.0}, width=0.25)
     rows += pruned("vgg", "tuned", {0.0: 12.5, 0.985: 12.9}, width=0.25)
     assert image_verdicts("vgg_pruning", rows) == {"9a": "not run", "9b": "partly"}
+
+
+def test_margins_over_seeds():
+    """By seed, for limits on an error, on its rise and on what others lose."""
+    rows = [
+        row | {"replicate": seed}
+        for seed, full, at_96, at_98 in ((0, 0.80, 0.90, 1.6), (1, 0.84, 0.96, 1.8), (2, 0.76, 0.90, 1.4))
+        for row in pruned("lenet_5", "set_1", {0.0: full, 0.96: at_96, 0.98: at_98})
+    ]
+    found = verdicts("lenet_pruning", rows)
+    assert found.loc["8c", "verdict"] == "reproduced"
+    rises = np.array([0.10, 0.12, 0.14])
+    expected = [0.05 / 0.04, (0.15 - rises.mean()) / rises.std(ddof=1), 0.1 / 0.2]
+    assert list(map(float, found.loc["8c", "margin"].split(" / "))) == pytest.approx(expected, abs=0.051)
+    alone = verdicts("lenet_pruning", [row for row in rows if row["replicate"] == 0])
+    assert alone.loc["8c", ["verdict", "margin"]].tolist() == ["reproduced", ""]
