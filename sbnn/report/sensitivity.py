@@ -32,7 +32,7 @@ def tables(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         return {}
     groups = measures(rows).groupby(GRID)
     mean, se = groups.mean(), groups.sem()
-    cells = {name: [Measured(*pair, digits=3) for pair in zip(mean[name], se[name], strict=True)] for name in mean}
+    cells = {name: [Measured(*pair, digits=2) for pair in zip(mean[name], se[name], strict=True)] for name in mean}
     return {"sensitivity": pd.DataFrame(cells, index=mean.index).reset_index()}
 
 
@@ -50,7 +50,9 @@ def figures(rows: pd.DataFrame, unit: str) -> dict[str, Figure]:
     drawn, axes = panels(len(titles), width=1.4 + 0.5 * width, height=1.1 + 0.3 * height)
     for ax, (name, (title, times)) in zip(axes, titles.items(), strict=True):
         cells = (times * mean[name]).reset_index().pivot_table(index=GRID[0], columns=GRID[1], values=name)
-        cells = cells.rename_axis(index=NAMES[GRID[0]], columns=NAMES[GRID[1]])
-        draw(ax, cells, "{:.0f}" if times == 100 else "{:.2f}")
+        named = cells.rename(index="{:g}".format, columns="{:g}".format)
+        draw(
+            ax, named.rename_axis(index=NAMES[GRID[0]], columns=NAMES[GRID[1]]), "{:.0f}" if times == 100 else "{:.2f}"
+        )
         ax.set_title(title)
     return {"sensitivity": drawn}

@@ -1,5 +1,6 @@
 """Experiment 4: how many weights a simulated regression can do without."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -70,10 +71,11 @@ def prunable(share: float, low: float, high: float) -> Judge:
         here = shares[share].dropna()
         nearest = min((here - (low - SIZE), high + SIZE - here), key=lambda distance: distance.mean())
         ours = f"{here.mean():.1%} ({by_active_share(shares)})"
-        ours += f"; {RECIPES[TUNED]} {by_active_share(tuned)}" if len(tuned) else ""
         holds = [nearest.mean() >= 0, falls(shares)]
         margins = [in_deviations(nearest), in_deviations(shares.iloc[:, 0] - shares.iloc[:, -1], beyond_noise=True)]
-        return Finding(ours, 100 * here.sem(), holds, " points", 100 * nearest.mean(), len(here), margins)
+        found = Finding(ours, 100 * here.sem(), holds, " points", 100 * nearest.mean(), len(here), margins)
+        beside = f"; {RECIPES[TUNED]} {by_active_share(tuned)}" if len(tuned) else ""
+        return replace(found, ours=found.text + beside, margin=None)
 
     return find
 

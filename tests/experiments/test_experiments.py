@@ -193,7 +193,10 @@ def test_pruning_rows(configured, tmp_path):
         ("vary.log_tau0=[0,2]", r"prior\.log_tau0=2 \(spike\) must be below prior\.log_tau1=1"),
         ("vary.mean_scale=[0.1,0]", r"vary\.mean_scale=0 must be a number in \(0, 1000\]"),
         ("recipes.paper.prior.log_tau0=2", r"recipes\.paper: prior\.log_tau0=2 \(spike\) must be below"),
-        ("recipes.paper.trainer.batch=500", r"recipes\.paper: trainer\.batch=500 is larger than the 160 training rows"),
+        (
+            "+recipes.paper.trainer.batch=500",
+            r"recipes\.paper: trainer\.batch=500 is larger than the 160 training rows",
+        ),
     ],
 )
 def test_bad_input_of_experiment_4(configured, tmp_path, override, message):
@@ -279,7 +282,7 @@ def test_chunks_change_no_number(configured, tmp_path, override):
         ("simulated_relevance", ["data.replicates=1"], {"reproduced", "not reproduced"}),
         ("simulated_relevance", ["vary.alpha=[0.5]"], {"not run"}),
         ("simulated_correlation", ["vary.function=[linear]"], {"not run"}),
-        ("simulated_correlation", ["vary.target=[raw]", "vary.alpha=[1]"], {"not run"}),
+        ("simulated_correlation", ["vary.target=[standardised]", "vary.alpha=[1]"], {"not run"}),
         ("simulated_pruning", ["vary.active_share=[0.3]"], {"not run"}),
         ("simulated_pruning", ["vary.active_share=[0.0]", "pruning.scope=layer", "pruning.biases=false"], {"not run"}),
     ],
