@@ -21,12 +21,14 @@ from sbnn.report.simulated_selection_claims import (
     TRUE_COUNT,
     accuracies,
     along,
-)  # fmt: skip
+)
 from sbnn.report.statistics import mean_and_error, paired
 from sbnn.report.style import GREY, line, look, panels
 
 # What as many features as are active are ranked by, and whose rows have it.
 AT_TRUE_COUNT = {"true count": CHOSEN, "true count, by a Wald test": LM.name}
+# Drawn hollow and dashed, and in whose colour: the network before selection, and a second kind of dropout.
+VARIANTS = {SBNN.name: SBNN.name, NN_DR_IN.name: NN_DR.name}
 
 
 def compared(rows: pd.DataFrame, method: str) -> list[str]:
@@ -92,17 +94,13 @@ def draw_accuracy(axes: Axes, rows: pd.DataFrame, key: str, method: str) -> None
     axes.set(xlabel=LABELS[key], ylabel="selection accuracy", ylim=(0, 1.02))
 
 
-def drawn(method: str) -> tuple[tuple[str, str], str]:
-    """The look of a method and its name; what is a variant of another one shares its colour."""
-    colour, _ = look(NN_DR.name if method == NN_DR_IN.name else method)
-    return (colour, look(method)[1]), method
-
-
 def draw_errors(left: Axes, right: Axes, rows: pd.DataFrame, key: str, methods: list[str]) -> None:
     for axes, part in ((left, "train"), (right, "test")):
         for method in methods:
             chosen = rows[(rows.method == method) & (rows.metric == f"{part}_mse")]
-            line(axes, mean_and_error(chosen, [key]), key, *drawn(method))
+            colour, _ = look(VARIANTS.get(method, method))
+            style = {"ls": "--", "fillstyle": "none"} if method in VARIANTS else {}
+            line(axes, mean_and_error(chosen, [key]), key, (colour, look(method)[1]), method, **style)
         axes.set(xlabel=LABELS[key], ylabel=f"{part} MSE / variance of y", ylim=(0, None))
     right.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 

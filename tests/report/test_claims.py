@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sbnn.data.uci import DATASETS
-from sbnn.report.claims import Finding, judge
+from sbnn.report.claims import COLUMNS, PAPER, Finding, judge, scoreboard
 from sbnn.report.image_curves import Curve
 from sbnn.report.lenet_pruning import PRINTED
 from sbnn.report.registry import report_of
@@ -402,3 +402,15 @@ def test_margins_over_seeds():
     assert list(map(float, found.loc["8c", "margin"].split(" / "))) == pytest.approx(expected, abs=0.051)
     alone = verdicts("lenet_pruning", [row for row in rows if row["replicate"] == 0])
     assert alone.loc["8c", ["verdict", "margin"]].tolist() == ["reproduced", ""]
+
+
+def test_verdicts_written_before_there_were_margins_are_read(tmp_path):
+    found = verdicts("simulated_pruning", pruning_rows({0.2: [0.5] * 3, 0.9: [0.2] * 3})).reset_index()
+    (tmp_path / "simulated_pruning").mkdir()
+    found[COLUMNS].to_csv(tmp_path / "simulated_pruning" / "claims.csv", index=False)
+    board = scoreboard(tmp_path).set_index("id")
+    assert list(board.index) == list(PAPER["id"])
+    assert board.loc["4a", "verdict"] == found["verdict"].iloc[0] != "not run"
+    assert (board.loc["4a", ["margin", "settings"]] == "").all()
+    assert board.loc["3h", "verdict"] == "not run"
+    assert board.loc["3h", "settings"] == "chosen"
