@@ -79,7 +79,7 @@ def draw(folder: Path) -> None:
     for name, table in tables(rows).items():
         write_text(folder / f"{name}.csv", table.to_csv(index=False))
     for name, figure in figures(rows).items():
-        save(figure, folder / f"{name}.png")
+        save(figure, folder / f"{name}.svg")
 
 
 def chapter(results: Path, words: dict) -> Iterator[Block]:
@@ -95,6 +95,6 @@ def chapter(results: Path, words: dict) -> Iterator[Block]:
         f"Measured on {facts.cpu}, {facts.device}, one thread, torch {facts.torch}, commit `{facts.commit}`; "
         f"medians of {facts['rounds']} rounds."
     )
+    yield Picture(f"{FOLDER}/cost.svg", words["figure"])
     for name, table in tables(rows).items():
         yield Table(table, words["tables"][name], f"{FOLDER}/{name}.csv")
-    yield Picture(f"{FOLDER}/cost.png", words["figure"])

@@ -11,7 +11,7 @@ from sbnn.report.style import DASHES
 
 NETWORK = ["method", "recipe", "network", "width", "augmentation", "epochs"]
 NOT_OF_THE_WHOLE = ("inclusion_below", "kept", "gradual_kept", "units")  # metrics of some of the weights
-LABEL, UNIT = "error, % of images (± s.e.)", "test error, %"  # of figures, of the interactive plot
+LABEL = UNIT = "test error, %"  # of figures, of the interactive plot
 
 
 def curves(rows: pd.DataFrame, metric: str = "error") -> pd.DataFrame:

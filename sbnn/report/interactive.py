@@ -1,13 +1,14 @@
-"""Error by droprate of an experiment that prunes, as data for the page's interactive plot."""
+"""Error by what is left of the weights, as data for the page's interactive plot."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 import pandas as pd
 
 from sbnn.report.names import called
-from sbnn.report.style import look
+from sbnn.report.style import DASHES, INK, THEMED, look
 
-PRINT = "currentColor"  # the paper's own numbers: black on white, white on black
+DASH = {"-": "", "--": "6 4", ":": "2 3", "-.": "6 3 2 3"}  # matplotlib's, in SVG
+PRINT, IN_TRAINING = "1 4", "10 3"  # of the paper's curves, and of networks that were pruned while they were trained
 
 
 def plot(
@@ -16,42 +17,49 @@ def plot(
     unit: str,
     title: Callable[[pd.Series], str],
     papers: Callable[[pd.Series], Iterable[dict]] = lambda panel: (),
+    of: str = "seed",
 ) -> dict:
     """Panels of series with x (droprate), y and its standard error.
 
     `by` are the columns that tell one panel from the next; from a panel's first line `title` says what it is of, and
-    `papers` what the paper prints for the same network.
+    `papers` what the paper prints for the same network. Curves are means over what `of` says.
     """
     panels = [
-        {"title": title(panel.iloc[0]), "series": [*ours(panel), *papers(panel.iloc[0])]}
+        {"title": title(panel.iloc[0]), "series": [*ours(panel, of), *papers(panel.iloc[0])]}
         for _, panel in summary.groupby(by, sort=False)
     ]
     return {"unit": unit, "panels": panels}
 
 
-def ours(panel: pd.DataFrame) -> Iterator[dict]:
-    """A series for every method, recipe and score of a panel."""
-    for (method, recipe, score), curve in panel.groupby(["method", "recipe", "score"], sort=False, dropna=False):
-        epochs = f", {curve.epochs.iloc[0]} epochs" if "epochs" in curve else ""
+def ours(panel: pd.DataFrame, of: str) -> Iterator[dict]:
+    """A series for every method, recipe and score of a panel; those pruned in training are of one score only."""
+    gradual = panel.metric.str.startswith("gradual") if "metric" in panel else pd.Series(False, panel.index)
+    by = ["method", "recipe", gradual.rename("gradual"), "score"]
+    for (method, recipe, in_training, score), curve in panel.groupby(by, sort=False, dropna=False):
         colour, _ = look(method, recipe)
-        yield series(called(method, recipe) + epochs, score, colour, curve.droprate, curve["mean"], curve.se)
+        epochs = f", {curve.epochs.iloc[0]} epochs" if "epochs" in curve else ""
+        name = called(method, recipe) + (", pruned in training" if in_training else "")
+        found = {"method": name, "note": times(curve, of) + epochs, "colour": THEMED.get(colour, colour)}
+        style = {"score": None, "dash": IN_TRAINING} if in_training else {"score": score, "dash": DASH[DASHES[score]]}
+        yield found | style | {"points": points(curve.droprate, curve["mean"], curve.se)}
+
+
+def times(curve: pd.DataFrame, of: str) -> str:
+    """Over how many seeds, splits or data sets a curve is the mean."""
+    least, most = (int(f(curve["seeds" if "seeds" in curve else "replicates"])) for f in (min, max))
+    number = f"{most}" if least == most else f"{least} to {most}"
+    return f"{number} {of}{'' if most == 1 else 's'}"
 
 
 def printed(name: str, droprates: Iterable[float], errors: Iterable[float]) -> dict:
-    """A series of the paper's."""
-    return series(name, None, PRINT, droprates, errors)
+    """A series of the paper's; a second one of a panel is told apart by the page."""
+    found = {"method": name, "note": "printed", "colour": THEMED[INK], "score": None, "dash": PRINT}
+    return found | {"points": points(droprates, errors)}
 
 
-def series(
-    name: str,
-    score: str | None,
-    colour: str,
-    x: Iterable[float],
-    y: Iterable[float],
-    se: Iterable[float] | None = None,
-) -> dict:
-    """One line of a panel; `score` is None for what was printed."""
+def points(x: Iterable[float], y: Iterable[float], se: Iterable[float] | None = None) -> list[list]:
+    """What is left of the weights in per cent, the error and its standard error; nothing where no weight is left."""
     x = list(x)
     errors = [None] * len(x) if se is None else [None if pd.isna(e) else float(f"{e:.4g}") for e in se]
-    points = [[float(a), float(f"{b:.5g}"), e] for a, b, e in zip(x, y, errors, strict=True)]
-    return {"method": name, "score": score, "colour": colour, "points": points}
+    lines = zip(x, y, errors, strict=True)
+    return [[float(f"{100 * (1 - droprate):.6g}"), float(f"{b:.5g}"), e] for droprate, b, e in lines if droprate < 1]

@@ -11,7 +11,7 @@ from sbnn.report.base import Report
 from sbnn.report.claims import LEFT_OUT, Finding, Judge
 from sbnn.report.simulated import mean_test_error
 from sbnn.report.statistics import largest_droprate, mean_and_error, paired
-from sbnn.report.style import by_score, line, look, panels
+from sbnn.report.style import by_score, left, legend_below, line, look, panels, weights_left
 
 UNIT = "test MSE / variance of y"
 
@@ -63,7 +63,8 @@ class SimulatedPruning(Report):
     def curve(self, rows: pd.DataFrame) -> dict:
         by = ["active_share"]
         summary = mean_and_error(rows[rows.metric == "test_mse"], [*by, "method", "recipe", "score", "droprate"])
-        return interactive.plot(summary, by, UNIT, lambda panel: f"{panel.active_share:.0%} of the features active")
+        title = "{:.0%} of the features active".format
+        return interactive.plot(summary, by, UNIT, lambda panel: title(panel.active_share), of="data set")
 
 
 def pruning(tests: pd.DataFrame) -> pd.DataFrame:
@@ -88,18 +89,16 @@ def paired_pruned(tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Test error by droprate, one panel per active share."""
-    shares, droprates = sorted(table.active_share.unique()), sorted(table.droprate.unique())
-    placed = table.assign(place=table.droprate.map(droprates.index))  # evenly: most of what happens does so at the end
+    """Test error by weights left, one panel per active share."""
+    shares = sorted(table.active_share.unique())
     drawn, axes = panels(len(shares), sharey=True)
     for ax, share in zip(axes, shares, strict=True):
-        for (method, score), curve in placed[placed.active_share == share].groupby(["method", "score"], sort=False):
-            line(ax, curve, "place", look(method), f"{method}, {score}", **by_score(score), markersize=3)
-        shown = sorted({*range(0, len(droprates), 4), len(droprates) - 1})
-        ax.set_xticks(shown, [f"{100 * droprates[place]:g}" for place in shown])
-        ax.set(title=f"{share:.0%} of features active", xlabel="weights pruned, %")
+        for (method, score), curve in table[table.active_share == share].groupby(["method", "score"], sort=False):
+            line(ax, left(curve), "left", look(method), f"{method} by {score}", **by_score(score), markersize=3)
+        ax.set(title=f"{share:.0%} of the features active")
+        weights_left(ax, table.droprate)
     axes[0].set(ylabel=UNIT, ylim=(0, None))
-    axes[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_below(drawn, axes, columns=5)
     return drawn
 
 

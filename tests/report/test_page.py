@@ -42,7 +42,7 @@ def test_the_committed_page_is_that_of_the_committed_results(committed):
 def test_every_table_and_figure_of_the_results_is_on_the_page(committed):
     kept_back = {"rows.csv", "claims.csv"}  # the measurements themselves; the scoreboard's lines
     files = {f"{p.parent.name}/{p.name}" for p in RESULTS.glob("*/*.csv") if p.name not in kept_back}
-    figures = {f"{p.parent.name}/{p.name}" for p in RESULTS.glob("*/*.png")}
+    figures = {f"{p.parent.name}/{p.name}" for p in RESULTS.glob("*/*.svg")}
     assert {b.path for b in committed if isinstance(b, Table) and b.path} == files
     assert {b.path for b in committed if isinstance(b, Picture)} == figures
     assert sum(isinstance(b, Plot) for b in committed) == 6
@@ -55,7 +55,7 @@ def test_what_is_committed_is_what_this_code_makes_of_its_rows(name):
         assert (results.folder / f"{kind}.csv").read_text() == as_csv(table), "run make report"
     figures = results.report.figures(results.rows)
     plt.close("all")
-    assert all((results.folder / f"{kind}.png").exists() for kind in figures)
+    assert all((results.folder / f"{kind}.svg").exists() for kind in figures)
     assert (results.folder / "claims.csv").read_text() == results.verdicts.to_csv(index=False), "run make report"
 
 
@@ -126,7 +126,7 @@ def test_what_was_not_run_is_said(judged, tmp_path):
     execute(judged("simulated_relevance"), tmp_path / "simulated_relevance")
     text = (tmp_path / "README.md").read_text()
     assert text.count("Not run.") == len(WORDS["experiments"]) - 1
-    assert "simulated_relevance/relevance.png" in text
+    assert "simulated_relevance/relevance.svg" in text
     verdicts = pd.read_csv(tmp_path / "simulated_relevance" / "claims.csv")["verdict"]
     assert f"Of 33 claims: {(verdicts == 'reproduced').sum()} reproduced, 0 partly" in text
     assert "31 not run." in text
@@ -139,4 +139,4 @@ def test_a_smoke_run_is_shown_and_judges_nothing(configured, tmp_path):
     text = (tmp_path / "README.md").read_text()
     assert "33 not run." in text
     assert text.count(WORDS["smoke"]) == 2  # at the scoreboard, and in its chapter
-    assert "simulated_relevance/history.png" in text
+    assert "simulated_relevance/history.svg" in text
