@@ -81,7 +81,7 @@ def frontier(rows: pd.DataFrame) -> Figure:
 
 def picture(rows: pd.DataFrame, network: str) -> Figure:
     """One network, to be read at a glance."""
-    drawn, (ax,) = panels(1, width=7.2, height=4.0)
+    drawn, (ax,) = panels(1, width=6.6, height=3.9)
     trade_off(ax, rows[rows.network == network], network)
     ax.legend(loc="upper left", fontsize=9)
     return drawn

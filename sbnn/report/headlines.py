@@ -25,6 +25,7 @@ from sbnn.report.uci_contests import gradual
 from sbnn.report.uci_pruning import prunable, summary
 
 Rows = pd.DataFrame
+AT, DEEP = 0.8, 98.5  # where pruning in training is compared: a droprate on UCI, per cent on LeNet
 
 
 class Headline(NamedTuple):
@@ -34,6 +35,10 @@ class Headline(NamedTuple):
     what: str
     paper: str
     ours: str
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def printed(claim: str) -> str:
@@ -57,7 +62,7 @@ def selection(rows: Rows) -> Headline:
 
 def simulated(rows: Rows) -> Headline:
     most = largest_droprates(rows)["mean"].loc[0.2]
-    return Headline("4a", "weights that can go with 20 % of the features active", printed("4a"), f"{most:.0%}")
+    return Headline("4a", "weights that can go with 20 % of the features active", printed("4a"), percent(most))
 
 
 def uci(rows: Rows) -> Headline:
@@ -137,7 +142,7 @@ def score(known: Mapping[str, Results]) -> str:
     further, less = (own.snr > own.inclusion).sum(), (own.snr < own.inclusion).sum()
     return (
         "**Prune by |mean|/σ, not by the inclusion probability.** Before the RMSE rises by 5 %, "
-        f"{own.snr.mean():.0%} of a UCI network's weights can go by the first and {own.inclusion.mean():.0%} by the "
+        f"{percent(own.snr.mean())} of a UCI network's weights can go by the first and {percent(own.inclusion.mean())} by the "
         f"second (as stated; further on {further} of {len(own)} networks, less far on {less})."
     )
 
@@ -168,13 +173,10 @@ def bayes(known: Mapping[str, Results]) -> str:
     lower = sum(gap.is_lower for gap in gaps)
     higher = sum(gap.beyond_noise and gap.mean > 0 for gap in gaps)
     return (
-        f"**What the Bayesian part buys once pruning happens in training.** At {AT:.0%} pruned, sBNN beats gradual "
+        f"**What the Bayesian part buys once pruning happens in training.** At {percent(AT)} pruned, sBNN beats gradual "
         f"magnitude pruning on {lower} of {len(gaps)} UCI networks, loses on {higher}, and the rest is noise"
         f"{on_lenet(known)}."
     )
-
-
-AT, DEEP = 0.8, 98.5
 
 
 def on_lenet(known: Mapping[str, Results]) -> str:

@@ -97,10 +97,10 @@ def experiment(name: str, results: Results, verdicts: pd.DataFrame) -> Iterator[
 
 def verdict(results: Results, own: pd.DataFrame) -> str:
     """In a sentence, with one number of ours and the paper's."""
-    number, count = headline(results), counted(own).removeprefix("Of ").removesuffix(".")
+    count, number = counted(own, "its "), headline(results)
     if number is None:
-        return f"Of its {count}."
-    return f"Of its {count}. {number.what[0].upper()}{number.what[1:]}: {number.ours} (paper: {number.paper})."
+        return count
+    return f"{count} {number.what[0].upper()}{number.what[1:]}: {number.ours} (paper: {number.paper})."
 
 
 def figures(name: str, results: Results, is_plotted: bool) -> Iterator[Block]:

@@ -105,9 +105,9 @@ def _(block: Picture, results: Path) -> str:
     caption = marked_up(block.caption)
     dark = ""
     if block.dark is not None:
-        dark = f'<source media="(prefers-color-scheme: dark)" srcset="{inlined(results / block.dark)}">'
+        dark = f'<source media="(prefers-color-scheme: dark)" srcset="{inlined(results / block.dark).replace(" ", "%20")}">'
     image = f'<picture>{dark}<img alt="{escape(block.caption)}" src="{inlined(results / block.path)}"></picture>'
-    return f'<figure><div class="drawn">{image}</div><figcaption>{caption}</figcaption></figure>'
+    return f'<figure{" class=opening" if block.dark else ""}><div class="drawn">{image}</div><figcaption>{caption}</figcaption></figure>'
 
 
 def inlined(path: Path) -> str:

@@ -21,12 +21,13 @@ from sbnn.report.page.blocks import (
     Text,
 )
 
+LINK = "- ["  # before a table
 WIDEST = 100  # letters of a cell of the scoreboard; claims.csv has all
 
 
 def as_markdown(blocks: list[Block]) -> str:
-    parts = (rendered(block) for block in blocks)
-    return "\n\n".join(part for part in parts if part) + "\n"
+    parts = [part for part in map(rendered, blocks) if part]
+    return "\n\n".join(parts).replace(f")\n\n{LINK}", f")\n{LINK}") + "\n"  # one list of tables
 
 
 def as_table(frame: pd.DataFrame) -> str:
@@ -76,7 +77,7 @@ def _(block: Command) -> str:
 def _(block: Table) -> str:
     if block.path is None:
         return f"{block.caption}\n\n{as_table(block.frame)}"
-    return f"- [{block.caption.rstrip('.')}]({block.path}) ({len(block.frame)} lines)"
+    return f"{LINK}{block.caption.rstrip('.')}]({block.path}) ({len(block.frame)} lines)"
 
 
 @rendered.register

@@ -1,4 +1,4 @@
-"""The scoreboard in HTML: a bar of counts, buttons that filter, and a line for every claim that opens to its details."""
+"""The scoreboard in HTML: a bar of counts, buttons that filter, a line for every claim that opens to its details."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def _(block: Scoreboard, results: Path) -> str:
 def claim(line: dict) -> str:
     kind = KINDS[line["verdict"]]
     cells = {"id": line["id"], f"verdict {kind}": line["verdict"]}
-    cells |= {name: line[name] for name in ("claim", "paper", "ours", "margin") if name in line}
+    cells |= {"what": line["claim"]} | {name: line[name] for name in ("paper", "ours", "margin") if name in line}
     summary = "".join(f'<span class="{name}">{marked_up(str(text))}</span>' for name, text in cells.items())
     known = {label: line[name] for name, label in DETAILS.items() if not pd.isna(line.get(name)) and line[name] != ""}
     details = "".join(f"<dt>{label}</dt><dd>{marked_up(str(text))}</dd>" for label, text in known.items())
