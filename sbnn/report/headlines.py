@@ -140,10 +140,11 @@ def score(known: Mapping[str, Results]) -> str:
     table = prunable(summary(rows, "rmse"))
     own = table[(table.method == SBNN.name) & (table.recipe == "paper")].dropna(subset=["snr", "inclusion"])
     further, less = (own.snr > own.inclusion).sum(), (own.snr < own.inclusion).sum()
+    by_snr, by_inclusion = percent(own.snr.mean()), percent(own.inclusion.mean())
     return (
-        "**Prune by |mean|/σ, not by the inclusion probability.** Before the RMSE rises by 5 %, "
-        f"{percent(own.snr.mean())} of a UCI network's weights can go by the first and {percent(own.inclusion.mean())} by the "
-        f"second (as stated; further on {further} of {len(own)} networks, less far on {less})."
+        f"**Prune by |mean|/σ, not by the inclusion probability.** Before the RMSE rises by 5 %, {by_snr} of a UCI "
+        f"network's weights can go by the first, {by_inclusion} by the second (as stated; further on {further} of "
+        f"{len(own)} networks, less far on {less})."
     )
 
 
@@ -173,9 +174,9 @@ def bayes(known: Mapping[str, Results]) -> str:
     lower = sum(gap.is_lower for gap in gaps)
     higher = sum(gap.beyond_noise and gap.mean > 0 for gap in gaps)
     return (
-        f"**What the Bayesian part buys once pruning happens in training.** At {percent(AT)} pruned, sBNN beats gradual "
-        f"magnitude pruning on {lower} of {len(gaps)} UCI networks, loses on {higher}, and the rest is noise"
-        f"{on_lenet(known)}."
+        f"**What the Bayesian part buys once pruning happens in training.** At {percent(AT)} pruned, {SBNN.label} "
+        f"beats gradual magnitude pruning on {lower} of {len(gaps)} UCI networks and loses on {higher}; the rest is "
+        f"noise{on_lenet(known)}."
     )
 
 

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pandas as pd
 
+from sbnn.model.methods import SBNN
 from sbnn.report.names import called
 from sbnn.report.style import DASHES, INK, THEMED, look
 
 DASH = {"-": "", "--": "6 4", ":": "2 3", "-.": "6 3 2 3"}  # matplotlib's, in SVG
+SHOWN = 6  # at first: the paper's curves, ours, and rivals as far as there is place
 PRINT, IN_TRAINING = "1 4", "10 3"  # of the paper's curves, and of networks that were pruned while they were trained
 
 
@@ -28,7 +30,14 @@ def plot(
         {"title": title(panel.iloc[0]), "series": [*ours(panel, of), *papers(panel.iloc[0])]}
         for _, panel in summary.groupby(by, sort=False)
     ]
-    return {"unit": unit, "panels": panels}
+    return {"unit": unit, "panels": panels, "first": first([one for panel in panels for one in panel["series"]])}
+
+
+def first(series: list[dict]) -> list[str]:
+    """The curves that are shown before anything is chosen: the paper's and ours, then rivals pruned in training."""
+    names = dict.fromkeys(one["method"] for one in series if one["ours"] is not False)
+    late = sorted(series, key=lambda one: one["dash"] != IN_TRAINING)
+    return list(names | dict.fromkeys(one["method"] for one in late))[: max(SHOWN, len(names))]
 
 
 def ours(panel: pd.DataFrame, of: str) -> Iterator[dict]:
@@ -39,7 +48,12 @@ def ours(panel: pd.DataFrame, of: str) -> Iterator[dict]:
         colour, _ = look(method, recipe)
         epochs = f", {curve.epochs.iloc[0]} epochs" if "epochs" in curve else ""
         name = called(method, recipe) + (", pruned in training" if in_training else "")
-        found = {"method": name, "note": times(curve, of) + epochs, "colour": THEMED.get(colour, colour)}
+        found = {
+            "method": name,
+            "ours": method == SBNN.name,
+            "note": times(curve, of) + epochs,
+            "colour": THEMED.get(colour, colour),
+        }
         style = {"score": None, "dash": IN_TRAINING} if in_training else {"score": score, "dash": DASH[DASHES[score]]}
         yield found | style | {"points": points(curve.droprate, curve["mean"], curve.se)}
 
@@ -53,8 +67,8 @@ def times(curve: pd.DataFrame, of: str) -> str:
 
 def printed(name: str, droprates: Iterable[float], errors: Iterable[float]) -> dict:
     """A series of the paper's; a second one of a panel is told apart by the page."""
-    found = {"method": name, "note": "printed", "colour": THEMED[INK], "score": None, "dash": PRINT}
-    return found | {"points": points(droprates, errors)}
+    style = {"colour": THEMED[INK], "score": None, "dash": PRINT}
+    return {"method": name, "ours": None, "note": "printed"} | style | {"points": points(droprates, errors)}
 
 
 def points(x: Iterable[float], y: Iterable[float], se: Iterable[float] | None = None) -> list[list]:

@@ -102,12 +102,12 @@ def table_cell(cell: object) -> str:
 
 @rendered.register
 def _(block: Picture, results: Path) -> str:
-    caption = marked_up(block.caption)
-    dark = ""
+    caption, of, dark = marked_up(block.caption), "", ""
     if block.dark is not None:
-        dark = f'<source media="(prefers-color-scheme: dark)" srcset="{inlined(results / block.dark).replace(" ", "%20")}">'
+        address = inlined(results / block.dark).replace(" ", "%20")  # where a space would end it
+        of, dark = ' class="opening"', f'<source media="(prefers-color-scheme: dark)" srcset="{address}">'
     image = f'<picture>{dark}<img alt="{escape(block.caption)}" src="{inlined(results / block.path)}"></picture>'
-    return f'<figure{" class=opening" if block.dark else ""}><div class="drawn">{image}</div><figcaption>{caption}</figcaption></figure>'
+    return f'<figure{of}><div class="drawn">{image}</div><figcaption>{caption}</figcaption></figure>'
 
 
 def inlined(path: Path) -> str:

@@ -1,5 +1,6 @@
 """The page as Markdown, for those who browse the repository: its tables are linked to."""
 
+import re
 from functools import singledispatch
 
 import pandas as pd
@@ -26,8 +27,9 @@ WIDEST = 100  # letters of a cell of the scoreboard; claims.csv has all
 
 
 def as_markdown(blocks: list[Block]) -> str:
-    parts = [part for part in map(rendered, blocks) if part]
-    return "\n\n".join(parts).replace(f")\n\n{LINK}", f")\n{LINK}") + "\n"  # one list of tables
+    text = "\n\n".join(part for part in map(rendered, blocks) if part)
+    text = text.replace(f")\n\n{LINK}", f")\n{LINK}")  # one list of tables
+    return re.sub(r"(?m)^(#+ .*)\n\n", r"\1\n", text) + "\n"
 
 
 def as_table(frame: pd.DataFrame) -> str:

@@ -23,8 +23,9 @@ function choice(label, options, onChange) {
 }
 
 function plot(figure) {
-  const { unit, panels } = JSON.parse(figure.querySelector("script").textContent);
-  const hidden = new Set();
+  const { unit, panels, first: shownFirst } = JSON.parse(figure.querySelector("script").textContent);
+  const every = panels.flatMap((p) => p.series.map((s) => s.method));
+  const hidden = new Set(every.filter((name) => !shownFirst.includes(name)));
   let width;
   let seen; // curves, marks and scales of what is drawn
   let at = null; // the place on the axis that is read out
