@@ -53,7 +53,7 @@ def opening(folder: Path, verdicts: pd.DataFrame, found: Mapping[str, Results], 
         yield Heading(2, "What we found")
         yield Bullets(taught)
     yield Heading(2, "Scoreboard")
-    yield Text(f"{counted(verdicts)} {WORDS['legend']}")
+    yield Text(WORDS["legend"])
     yield Scoreboard(verdicts, {name: words["title"] for name, words in WORDS["experiments"].items()})
     yield Fold("How to read this page", [Text(WORDS["about"]), Text(WORDS["uncertainty"])])
 
@@ -84,7 +84,7 @@ def experiment(name: str, results: Results, verdicts: pd.DataFrame) -> Iterator[
     yield Text(WORDS["smoke"] if results.is_smoke else verdict(results, verdicts[verdicts.experiment == name]))
     drawn = results.report.curve(results.rows)
     if drawn is not None:
-        yield Plot(drawn, f"{words['plot']} {sizes(results.settings)}")
+        yield Plot(drawn, f"{words['plot']} {sizes(results.settings)}".rstrip())
     yield from figures(name, results, drawn is not None)
     yield Heading(3, "Where this departs from the paper")
     yield Bullets(words["deviations"])
@@ -121,15 +121,15 @@ def figures(name: str, results: Results, is_plotted: bool) -> Iterator[Block]:
 
 def circumstances(name: str, results: Results) -> Iterator[Block]:
     """The command, and what a reader needs to judge a time or to repeat a run."""
-    facts, metrics = results.facts, set(results.rows.metric)
-    if facts.get("command"):
-        yield Command(facts["command"])
-    elif facts["budget"] in BUDGETS:
-        yield Command(f"sbnn-run experiment={name} budget={facts['budget']}")
-        yield Text("What was typed was not recorded; this gives the same configuration.")
-    yield Text(f"{times(facts, results.settings.minutes)} {sizes(results.settings)}")
-    if "error" in metrics and "switched" not in metrics:
-        yield Text(WORDS["unpaired"])
+    facts, command = results.facts, results.facts.get("command")
+    if not command and facts["budget"] in BUDGETS:
+        command = f"sbnn-run experiment={name} budget={facts['budget']}"
+    said = [f"`{command}`" if command else "", times(facts, results.settings.minutes), sizes(results.settings)]
+    if not facts.get("command"):
+        said.append("What was typed was not recorded.")
+    if "error" in (metrics := set(results.rows.metric)) and "switched" not in metrics:
+        said.append(WORDS["unpaired"])
+    yield Text(" ".join(filter(None, said)))
 
 
 def times(facts: dict, expected: float | None) -> str:
@@ -163,8 +163,7 @@ def sizes(settings: RunSettings) -> str:
     if isinstance(data, UciSettings):
         more = ", ".join(f"{by.steps} times on {name}" for name, by in data.enlarge.items())
         said.append(f"about {settings.trainer.steps} steps a split ({more})")
-    said.append(f"likelihoods and calibration from {settings.predictive.samples} drawn networks")
-    return f"Sizes: {'; '.join(said)}."
+    return f"Sizes: {'; '.join(said)}." if said else ""
 
 
 def errata() -> Iterator[Block]:
