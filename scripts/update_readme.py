@@ -37,10 +37,8 @@ def run(results: Results) -> str:
     os.chdir(ROOT)  # paths are named as seen from there
     lines = announcement(Results(Path("results") / SHOWN), True, True, WIDEST, HIGHEST)
     os.chdir(here)
-    seconds = results.facts["seconds"]
-    return "\n".join(
-        [f"    $ sbnn-run experiment={SHOWN}    # {seconds:.0f} seconds", *(f"    {line}" for line in lines)]
-    )
+    typed = f"$ sbnn-run experiment={SHOWN}    # {results.facts['seconds']:.0f} seconds"
+    return "\n".join(f"    {line}" for line in [typed, *lines])
 
 
 def table(known: dict[str, Results]) -> str:
@@ -60,8 +58,8 @@ def main() -> None:
     readme = ROOT / "README.md"
     text = readme.read_text()
     for name, part in parts().items():
-        place = re.compile(rf"(<!-- {name}: [^\n]*-->\n).*?(\n<!-- end -->)", re.DOTALL)
-        text = place.sub(lambda found, part=part: f"{found[1]}{part}{found[2]}", text)
+        place = re.compile(rf"(<!-- {name}: [^\n]*-->\n).*?(<!-- end -->)", re.DOTALL)
+        text = place.sub(lambda found, part=part: f"{found[1]}{part}\n{found[2]}", text)
     readme.write_text(text)
 
 
