@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all report readme benchmark benchmark-peers selection-rates deployment clean
+.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all verify report readme benchmark benchmark-peers selection-rates deployment clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,6 +48,9 @@ reproduce: setup  ## run one experiment: make reproduce EXPERIMENT=uci_pruning [
 
 reproduce-all: setup  ## run every experiment that is not done yet, and write the page of them all [BUDGET=...] [FORCE=1]
 	$(BIN)/sbnn-reproduce budget=$(BUDGET) $(if $(filter-out 0,$(FORCE)),force=true) $(ARGS)
+
+verify: setup  ## run one cheap cell of every experiment again, and compare it with the committed numbers
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/verify.py $(ARGS)
 
 report: setup  ## draw all tables, figures and the page again from results/, no training
 	$(BIN)/sbnn-report

@@ -33,6 +33,7 @@ from sbnn.training.masking import score_by
 from sbnn.training.schedule import Plan
 
 CDF_STEPS = 200
+UNITS_BY = ("inclusion", "saliency")  # what ranks whole units: the paper's relevance of any node, and what they cost
 
 
 def table_of(settings: ImageRun, jobs: Iterable[tuple[Job, ImageData, ImageData]], context: Context) -> pd.DataFrame:
@@ -99,6 +100,7 @@ class Measurement:
             self.add_metrics("chosen_", found, {"score": score})
         if self.job.method is SBNN:
             self.add_inclusion()
+            self.add_units()
 
     def add_gradual(self, keep: Tensor) -> None:
         """What is left of a network that was pruned while it was trained."""
@@ -109,11 +111,8 @@ class Measurement:
 
     def add_layers(self, metric: str, keep: Tensor, where: dict[str, object]) -> None:
         """How many weights each layer keeps."""
-        layout, settings = self.model.layout, self.settings
+        layout = self.model.layout
         self.add_metrics("", {metric.replace("kept", "active"): active_share(self.model, keep)}, where)
-        if settings.pruning.scope == "unit":
-            for place, count in enumerate(widths(self.model, keep).unbind(1)):
-                self.rows.add(self.replicate, "units", count, layer=str(place), **where, **self.columns)
         for layer, share in zip(layout.modules, layout.per_module(keep), strict=True):
             also = {"layer": layer, "layer_weights": share.shape[-1]}
             self.rows.add(self.replicate, metric, share.sum(-1), **also, **where, **self.columns)
@@ -134,6 +133,18 @@ class Measurement:
         for threshold in np.linspace(0, 1, CDF_STEPS + 1).round(4):
             below = torch.searchsorted(inclusion, float(threshold), right=False) / len(inclusion)
             self.rows.add(self.replicate, "inclusion_below", below[None], threshold=threshold, **self.columns)
+
+    def add_units(self) -> None:
+        """The network as whole units leave it instead of single weights, and how many every layer has left."""
+        by_unit = self.settings.pruning.model_copy(update={"scope": "unit"})
+        for score in UNITS_BY:
+            masks = prune_masks(self.model, self.settings.droprates, score, by_unit)
+            for droprate, keep in zip(self.settings.droprates, masks, strict=True):
+                where = {"score": score, "droprate": droprate}
+                found = {"error": self.classified.measure(keep, self.restated)["error"], "kept": keep.double().mean(1)}
+                self.add_metrics("unit_", found, where)
+                for place, count in enumerate(widths(self.model, keep).unbind(1)):
+                    self.rows.add(self.replicate, "units", count, layer=str(place), **where, **self.columns)
 
     def add_metrics(self, prefix: str, found: dict[str, Tensor], where: dict[str, object]) -> None:
         for metric, values in found.items():

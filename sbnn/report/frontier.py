@@ -36,7 +36,8 @@ def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
         dash = "--" if metric == GRADUAL else "-"
         label = called(method, recipe) + (", pruned in training" if metric == GRADUAL else "")
         line(ax, left(curve), "left", look(method, recipe), f"{label}, {epochs} epochs", markersize=3, ls=dash)
-    points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna()].sort_values("sparsity")
+    papers = ~PUBLISHED.kind.fillna("").str.contains("not in")  # of its table
+    points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna() & papers].sort_values("sparsity")
     low = min(found["mean"].min(), points.error.min())
     ax.set(yscale="log", title=TITLES[network], ylabel=LABEL, ylim=(0.55 * low, min(100, HEADROOM * low)))
     axis(ax, found.droprate)

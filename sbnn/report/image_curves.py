@@ -10,7 +10,8 @@ from sbnn.report.names import by_own_score, called, order
 from sbnn.report.style import DASHES
 
 NETWORK = ["method", "recipe", "network", "width", "augmentation", "epochs"]
-NOT_OF_THE_WHOLE = ("inclusion_below", "kept", "gradual_kept", "units")  # metrics of some of the weights
+# metrics of some of the weights, and of networks that were pruned by units
+NOT_OF_THE_WHOLE = ("inclusion_below", "kept", "gradual_kept", "units", "unit_error", "unit_kept")
 LABEL = UNIT = "test error, %"  # of figures, of the interactive plot
 
 

@@ -30,6 +30,7 @@ from sbnn.report.names import called
 from sbnn.report.operating_points import operating_points
 from sbnn.report.style import PRINTED as PRINTED_LOOK
 from sbnn.report.style import left, line, look, name_lines, panels, plain_ticks, weights_left
+from sbnn.report.units import units
 
 PRINTED = pd.read_csv(Path(__file__).with_name("paper") / "lenet5.csv")  # errors in per cent of the paper's two priors
 SETS, OURS = ("set_1", "set_2"), ("tuned",)
@@ -97,6 +98,8 @@ class LenetPruning(CompressionReport):
         found["factors"] = factors(rows)
         if rows.metric.str.startswith("chosen_").any():
             found["operating_points"] = operating_points(rows, NETWORK, "error")
+        if "unit_error" in set(rows.metric):
+            found["units"] = units(rows)
         if "lenet_5" in set(rows.network):
             found["lenet5_droprates"] = droprates(rows)
         return found

@@ -25,6 +25,7 @@ from sbnn.report.frontier import trade_off
 from sbnn.report.image_curves import LABEL, UNIT, Curve, calibration, cell, curves, in_order, named, own_curves
 from sbnn.report.names import called
 from sbnn.report.style import left, line, look, panels, plain_ticks, weights_left
+from sbnn.report.units import units
 
 NAME = "vgg_like"
 FULL_WIDTH = 1.0
@@ -69,12 +70,10 @@ class VggPruning(CompressionReport):
 
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         rows = of_vgg(rows)
-        return {
-            "comparison": comparison(rows),
-            "pruning": pruning(rows),
-            "layers": layers(rows),
-            "calibration": calibration(rows),
-        }
+        found = {"comparison": comparison(rows), "pruning": pruning(rows), "layers": layers(rows)}
+        if "unit_error" in set(rows.metric):
+            found["units"] = units(rows)
+        return {**found, "calibration": calibration(rows)}
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
         return {"pruning": with_statistics(of_vgg(rows))}

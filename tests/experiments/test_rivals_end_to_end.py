@@ -51,6 +51,20 @@ def test_seeds_are_replicates(configured, tmp_path, has_images):
     assert (kept == 266_200 - round(0.9 * 266_200) + 410).all()  # biases stay
 
 
+def test_whole_units_are_pruned_too(configured, tmp_path, has_images):
+    has_images("mnist")
+    keys = ("recipe=tuned", "rivals=[]", "vary.network=[lenet_300_100]", "droprates=[0,0.9]", "finetune=[]")
+    rows = run(configured, tmp_path / "out", *LENET, *keys)
+    table = Results(tmp_path / "out").tables["units"]
+    ours = table[table.network.eq("LeNet-300-100") & table.epochs.notna()]
+    assert list(ours["weights removed %"]) == pytest.approx([0, 90, 0, 90], abs=1)
+    assert list(ours["units left"])[::2] == ["784-300-100"] * 2
+    left = rows[(rows.metric == "units") & (rows.droprate == 0.9)]
+    left = left.pivot_table(index="score", columns="layer", values="value")
+    assert (left.to_numpy() < [784, 300, 100]).any(axis=1).all()
+    assert "278-98-13" in set(table["units left"])
+
+
 def test_a_recipe_may_name_droprates_of_its_own(settings_from):
     plain = recipes(settings_from(*UCI, "recipe=tuned", "rivals=[MAP]"))
     assert [own.trainer.prune_to for _, _, own in plain] == [None, None]

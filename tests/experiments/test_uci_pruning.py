@@ -9,6 +9,7 @@ from sbnn.data.download import Sources, Unavailable, data_directory
 from sbnn.data.uci import DATASETS, load
 from sbnn.errors import ConfigError
 from sbnn.experiments.uci_pruning import enlarged, replicas, split
+from sbnn.report.results import Results
 from sbnn.runs.context import Context
 
 BUNDLED = ["boston", "concrete", "energy", "wine"]
@@ -119,7 +120,7 @@ def test_recipe(configured, tmp_path, recipe, kept):
     rows = pd.read_csv(tmp_path / "out" / "rows.csv")
     assert set(rows[rows.method == "sBNN"].recipe) == kept
     assert set(rows[rows.method == "NN_Dr"].recipe) == {"ours"}
-    claims = pd.read_csv(tmp_path / "out" / "claims.csv").set_index("id")
+    claims = Results(tmp_path / "out").verdicts
     assert (claims["verdict"] == "not run").tolist() == ([False] * 3 + [True] if "paper" in kept else [True] * 4)
 
 

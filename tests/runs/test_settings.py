@@ -114,8 +114,12 @@ def test_no_experiment(configured, tmp_path):
 
 @pytest.mark.parametrize("budget", ["smoke", "laptop", "overnight", "paper"])
 @pytest.mark.parametrize("experiment", experiments())
-def test_every_experiment_composes_at_every_budget(configured, experiment, budget):
-    _, settings = prepared(configured(f"experiment={experiment}", f"budget={budget}"))
+def test_every_experiment_composes_at_every_budget(configured, tmp_path, experiment, budget):
+    own = []
+    if experiment == "own_table":
+        own = [f"data.file={tmp_path / 'own.csv'}", "data.target=y"]
+        (tmp_path / "own.csv").write_text("x,y\n" + "".join(f"{n},{n * n / 7}\n" for n in range(30)))
+    _, settings = prepared(configured(f"experiment={experiment}", f"budget={budget}", *own))
     assert (settings.name, settings.budget) == (experiment, budget)
     assert isinstance(settings.trainer.epochs, int)
 
