@@ -8,6 +8,7 @@ from sbnn.model.methods import METHODS, SBNN
 from sbnn.report.compression import GRADUAL, PAPER, PUBLISHED, TITLES, every_curve
 from sbnn.report.image_curves import LABEL, in_order
 from sbnn.report.names import called
+from sbnn.report.statistics import times
 from sbnn.report.style import GREY, INK, WHITE, left, line, look, panels, plain_ticks
 from sbnn.report.style import weights_left as axis
 
@@ -32,10 +33,10 @@ def strongest(rows: pd.DataFrame) -> pd.DataFrame:
 def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
     """Our curves and rivals', and others' networks as points with their names."""
     found = strongest(rows)
-    for (method, recipe, epochs, metric), curve in found.groupby(["method", "recipe", "epochs", "metric"], sort=False):
+    for (method, recipe, _, metric), curve in found.groupby(["method", "recipe", "epochs", "metric"], sort=False):
         dash = "--" if metric == GRADUAL else "-"
         label = called(method, recipe) + (", pruned in training" if metric == GRADUAL else "")
-        line(ax, left(curve), "left", look(method, recipe), f"{label}, {epochs} epochs", markersize=3, ls=dash)
+        line(ax, left(curve), "left", look(method, recipe), f"{label}, {times(curve)}", markersize=3, ls=dash)
     papers = ~PUBLISHED.kind.fillna("").str.contains("not in")  # of its table
     points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna() & papers].sort_values("sparsity")
     low = min(found["mean"].min(), points.error.min())

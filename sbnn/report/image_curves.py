@@ -7,6 +7,7 @@ import pandas as pd
 
 from sbnn.report.cells import Measured, Published
 from sbnn.report.names import by_own_score, called, order
+from sbnn.report.statistics import times
 from sbnn.report.style import DASHES
 
 NETWORK = ["method", "recipe", "network", "width", "augmentation", "epochs"]
@@ -39,6 +40,7 @@ class Curve:
         self.switched = switched.groupby("droprate").value.mean().to_dict()
         self.se = self.spread.get(0.0)
         self.epochs, self.images = (None, None) if errors.empty else errors[["epochs", "measured"]].iloc[0]
+        self.trained = "" if errors.empty else times(errors)
 
     def has(self, *droprates: float) -> bool:
         return all(droprate in self.error for droprate in droprates)

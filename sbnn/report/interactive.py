@@ -6,6 +6,7 @@ import pandas as pd
 
 from sbnn.model.methods import SBNN
 from sbnn.report.names import called
+from sbnn.report.statistics import times
 from sbnn.report.style import DASHES, INK, THEMED, look
 
 DASH = {"-": "", "--": "6 4", ":": "2 3", "-.": "6 3 2 3"}  # matplotlib's, in SVG
@@ -30,11 +31,15 @@ def plot(
         {"title": title(panel.iloc[0]), "series": [*ours(panel, of), *papers(panel.iloc[0])]}
         for _, panel in summary.groupby(by, sort=False)
     ]
-    return {"unit": unit, "panels": panels, "first": first([one for panel in panels for one in panel["series"]])}
+    return {
+        "unit": unit,
+        "panels": panels,
+        "first": list(dict.fromkeys(name for panel in panels for name in first(panel["series"]))),
+    }
 
 
 def first(series: list[dict]) -> list[str]:
-    """The curves that are shown before anything is chosen: the paper's and ours, then rivals pruned in training."""
+    """A panel's curves that are shown before any is chosen: the paper's and ours, then rivals, pruned in training first."""
     names = dict.fromkeys(one["method"] for one in series if one["ours"] is not False)
     late = sorted(series, key=lambda one: one["dash"] != IN_TRAINING)
     return list(names | dict.fromkeys(one["method"] for one in late))[: max(SHOWN, len(names))]
@@ -46,23 +51,15 @@ def ours(panel: pd.DataFrame, of: str) -> Iterator[dict]:
     by = ["method", "recipe", gradual.rename("gradual"), "score"]
     for (method, recipe, in_training, score), curve in panel.groupby(by, sort=False, dropna=False):
         colour, _ = look(method, recipe)
-        epochs = f", {curve.epochs.iloc[0]} epochs" if "epochs" in curve else ""
         name = called(method, recipe) + (", pruned in training" if in_training else "")
         found = {
             "method": name,
             "ours": method == SBNN.name,
-            "note": times(curve, of) + epochs,
+            "note": times(curve, of),
             "colour": THEMED.get(colour, colour),
         }
         style = {"score": None, "dash": IN_TRAINING} if in_training else {"score": score, "dash": DASH[DASHES[score]]}
         yield found | style | {"points": points(curve.droprate, curve["mean"], curve.se)}
-
-
-def times(curve: pd.DataFrame, of: str) -> str:
-    """Over how many seeds, splits or data sets a curve is the mean."""
-    least, most = (int(f(curve["seeds" if "seeds" in curve else "replicates"])) for f in (min, max))
-    number = f"{most}" if least == most else f"{least} to {most}"
-    return f"{number} {of}{'' if most == 1 else 's'}"
 
 
 def printed(name: str, droprates: Iterable[float], errors: Iterable[float]) -> dict:

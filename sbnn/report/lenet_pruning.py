@@ -154,7 +154,7 @@ def proportional_increase(rows: pd.DataFrame) -> Figure:
         curve = Curve(ours[ours.recipe == recipe])
         lines = [(d, 1 + curve.relative_rise(d), curve.relative_error(d)) for d in places]
         ratios = left(pd.DataFrame(lines, columns=["droprate", "mean", "se"]))
-        line(ax, ratios, "left", look(SBNN.name, recipe), f"{called(SBNN.name, recipe)}, {curve.epochs} epochs")
+        line(ax, ratios, "left", look(SBNN.name, recipe), f"{called(SBNN.name, recipe)}, {curve.trained}")
     ax.set(yscale="log", ylabel="error / error of the full network", title=TITLES["lenet_5"])
     weights_left(ax, places, most=4)
     plain_ticks(ax)
