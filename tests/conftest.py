@@ -25,9 +25,14 @@ def settings_from(configured):
 
 @pytest.fixture
 def judged(configured):
-    """A simulation as small as a smoke run, whose claims are judged all the same: judged("simulated_pruning")."""
-    sizes = ("budget=laptop", "data.replicates=2", "data.observations=60", "trainer.epochs=2", "trainer.batch=20")
-    return lambda name: configured(f"experiment={name}", *sizes)
+    """An experiment as small as a smoke run, whose claims are judged all the same: judged("simulated_pruning")."""
+
+    def build(name: str):
+        cfg = configured(f"experiment={name}", "budget=smoke")
+        cfg.budget = "laptop"
+        return cfg
+
+    return build
 
 
 @pytest.fixture(scope="session")

@@ -77,10 +77,11 @@ def check_recipes(settings: S, also: Callable[[Method, S], None]) -> None:
 
 def check_changes(settings: RunSettings, table: str, names: Iterable[str]) -> None:
     """A table of changes by name holds such names, and changes what may be changed."""
+    changeable = CHANGEABLE if table == "recipes" else (*CHANGEABLE, "recipes")
     for name, changes in getattr(settings, table).items():
         if name not in names:
             raise ConfigError(f"{table}.{name} is unknown; choose one of {', '.join(names)}.")
         for key, value in leaves(changes):
-            if not is_below(key, CHANGEABLE):
+            if not is_below(key, changeable):
                 written = f"{table}.{name}.{key}={plainly(value)}"
-                raise ConfigError(f"{written} cannot be changed there; only {', '.join(CHANGEABLE)} can.")
+                raise ConfigError(f"{written} cannot be changed there; only {', '.join(changeable)} can.")

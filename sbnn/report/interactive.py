@@ -39,7 +39,7 @@ def plot(
 
 
 def first(series: list[dict]) -> list[str]:
-    """A panel's curves that are shown before any is chosen: the paper's and ours, then rivals, pruned in training first."""
+    """The curves of a panel that are shown at first: the paper's and ours, then rivals, pruned in training first."""
     names = dict.fromkeys(one["method"] for one in series if one["ours"] is not False)
     late = sorted(series, key=lambda one: one["dash"] != IN_TRAINING)
     return list(names | dict.fromkeys(one["method"] for one in late))[: max(SHOWN, len(names))]
