@@ -111,7 +111,8 @@ class Ledger(Callback):
         write_text(folder / "sweep.csv", table.to_csv(index=False, float_format="%.6g"))
         figure = heat_map(table, keys, title=name)
         if figure is None:
-            (folder / "sweep.png").unlink(missing_ok=True)  # of an earlier sweep of these keys
+            for kind in ("png", "svg"):  # of an earlier sweep of these keys
+                (folder / f"sweep.{kind}").unlink(missing_ok=True)
         else:
             save(figure, folder / "sweep.png")
         announce(table, keys)

@@ -95,6 +95,6 @@ def chapter(results: Path, words: dict) -> Iterator[Block]:
         f"Measured on {facts.cpu}, {facts.device}, one thread, torch {facts.torch}, commit `{facts.commit}`; "
         f"medians of {facts['rounds']} rounds."
     )
+    yield Picture(f"{FOLDER}/cost.svg", words["figure"])
     for name, table in tables(rows).items():
         yield Table(table, words["tables"][name], f"{FOLDER}/{name}.csv")
-    yield Picture(f"{FOLDER}/cost.png", words["figure"])

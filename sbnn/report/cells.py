@@ -43,6 +43,7 @@ class Measured:
     se: float = math.nan
     digits: int = 2
     published: Published | None = None
+    more: bool = True  # a figure that needs more than two digits has a small error, which is given one more
 
     @property
     def sign(self) -> str:
@@ -61,7 +62,7 @@ class Measured:
     def __str__(self) -> str:
         if math.isnan(self.se):
             return f"{self.mean:.{self.digits}f}"
-        more = self.digits > 2  # a figure that needs so many digits has a small error
+        more = self.more and self.digits > 2
         return f"{self.mean:.{self.digits}f} ± {self.se:.{self.digits + more}f}"
 
 

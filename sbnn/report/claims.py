@@ -99,11 +99,11 @@ def within(difference: float, se: float) -> str:
     return ", within noise of each other" if abs(difference) <= 2 * se else ""
 
 
-def counted(verdicts: pd.DataFrame) -> str:
+def counted(verdicts: pd.DataFrame, of: str = "") -> str:
     """A sentence that says how many claims have each verdict."""
     count = verdicts["verdict"].value_counts()
-    kinds = ", ".join(f"{count.get(kind, 0)} {kind}" for kind in (REPRODUCED, PARTLY, NOT, NOT_RUN))
-    return f"Of {len(verdicts)} claims: {kinds}."
+    kinds = ", ".join(f"{count[kind]} {kind}" for kind in (REPRODUCED, PARTLY, NOT, NOT_RUN) if kind in count)
+    return f"Of {of}{len(verdicts)} claims: {kinds}."
 
 
 def scoreboard(results: Path, known: Mapping[str, pd.DataFrame] | None = None) -> pd.DataFrame:

@@ -18,15 +18,19 @@ NOTHING_TO_JUDGE = "No claim is judged: this run leaves out what they are about.
 def announce(results: Results, on_page: bool, gathered: bool) -> None:
     """Print what was written, the experiment's closing table if it fits, a line a claim, and where the page is."""
     columns, lines = shutil.get_terminal_size((WIDEST, HIGHEST))
-    width = min(columns, WIDEST)
+    print("", *announcement(results, on_page, gathered, min(columns, WIDEST), lines), sep="\n")
+
+
+def announcement(results: Results, on_page: bool, gathered: bool, width: int, lines: int) -> list[str]:
+    """Lines of a width, no more of them than a screen has where the closing table would make them more."""
     files = ", ".join(sorted(path.name for path in results.folder.iterdir()))
-    head = ["", *textwrap.wrap(f"{seen_from_here(results.folder)}: {files}", width, subsequent_indent="  ")]
+    head = textwrap.wrap(f"{seen_from_here(results.folder)}: {files}", width, subsequent_indent="  ")
     judged = on_page and results.is_judged
     said = claims_of(results.verdicts, width) if judged else textwrap.wrap(why_not(results, on_page), width)
     last = [page_of(results.folder.parent)] if on_page and gathered else []
     table = closing_table(results)
-    fits = len(head + table + said + last) < lines and all(len(line) <= columns for line in table)
-    print(*head, *(table if fits else []), *said, *last, sep="\n")
+    fits = len(head + table + said + last) + 1 < lines and all(len(line) <= width for line in table)
+    return [*head, *(table if fits else []), *said, *last]
 
 
 def claims_of(verdicts: pd.DataFrame, width: int) -> list[str]:

@@ -3,15 +3,13 @@
 from pathlib import Path
 
 import pandas as pd
-from matplotlib.axes import Axes
 
 from sbnn.model.methods import SBNN
 from sbnn.report import interactive
 from sbnn.report.base import Report
 from sbnn.report.cells import Published
-from sbnn.report.image_curves import LABEL, Curve, cell, curves, in_order, own_curves
+from sbnn.report.image_curves import Curve, cell, curves, in_order, own_curves
 from sbnn.report.names import called
-from sbnn.report.style import line, look, plain_ticks
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper") / "compression.csv")  # error and sparsity in per cent
 PAPER = f"{SBNN.label} (paper)"
@@ -94,6 +92,11 @@ def measured_curves(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     return in_order(curves(rows, metric)) if metric == GRADUAL else own_curves(rows, metric)
 
 
+def every_curve(rows: pd.DataFrame) -> pd.DataFrame:
+    """Networks that were pruned at the end, and those that were pruned while they were trained."""
+    return pd.concat([curves(rows), curves(rows, GRADUAL)])
+
+
 def layers(rows: pd.DataFrame) -> pd.DataFrame:
     """What is left of every layer, each method ranked by its own score: where a layer is lost, so is the network."""
     kept = rows[rows.metric == "kept"].astype({"value": int, "layer_weights": int})
@@ -106,31 +109,3 @@ def papers_curve(network: str, name: str = PAPER) -> dict:
     """The paper's point in the interactive plot."""
     p = PUBLISHED[(PUBLISHED.network == network) & (PUBLISHED.method == PAPER)]
     return interactive.printed(name, p.sparsity / 100, p.error)
-
-
-def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
-    """Our curves and others' points; with a logarithmic axis of weights left, each decade of sparsity is as wide."""
-    styles = {"error": {}, "finetuned_error": {"ls": ":", "markerfacecolor": "white"}, GRADUAL: {"ls": "--"}}
-    words = {"finetuned_error": ", retrained", GRADUAL: ", pruned in training"}
-    for metric, style in styles.items():
-        found = measured_curves(rows, metric)
-        found = found.assign(left=100 * (1 - found.droprate))
-        for (method, recipe, epochs), curve in found.groupby(["method", "recipe", "epochs"], sort=False):
-            label = called(method, recipe) + words.get(metric, f", {epochs} epochs")
-            line(ax, curve, "left", look(method, recipe), label, markersize=3, lw=1.1, **style)
-    points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna()]
-    for marker, point in zip("*XPDdps", points.itertuples(), strict=False):
-        face = "white" if point.kind.startswith("groups") else "black"
-        style = {"color": "black", "markerfacecolor": face, "ls": "none", "markersize": 6}
-        ax.plot(100 - point.sparsity, point.error, marker=marker, label=point.method, **style)
-    ax.set(yscale="log", title=TITLES[network])
-    ax.set_ylim(top=min(100, ax.get_ylim()[1]))
-    weights_left(ax)
-    ax.legend(fontsize=6.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)
-
-
-def weights_left(ax: Axes) -> None:
-    """Label a panel of errors against what is left of the weights, all of them at its left end."""
-    ax.set(xscale="log", xlabel="weights left, %", xlim=(130, 0.08), ylabel=LABEL)
-    ax.xaxis.set_major_formatter("{x:g}")
-    plain_ticks(ax)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from sbnn.files import write_text
 from sbnn.report.page.blocks import Block, Command, Heading, Picture, Table, Text
-from sbnn.report.style import BLUE, GREY, VERMILLION, panels, save
+from sbnn.report.style import BLUE, GREY, INK, VERMILLION, panels, save
 
 FOLDER = "deployment"
 DENSE, PRUNED, SHRUNK = "dense", "pruned", "shrunk"
@@ -55,7 +55,7 @@ def figures(rows: pd.DataFrame) -> dict[str, Figure]:
         error = [middle - low, high - middle]
         x = own["network"].map(place) + shift
         faster.bar(x, middle, 0.26, yerr=error, capsize=2, color=colour, label=f"batch {batch}")
-    faster.axhline(1, color="black", lw=0.8)
+    faster.axhline(1, color=INK, lw=0.8)
     for axes, label in ((smaller, "times smaller"), (faster, "times faster")):
         axes.set_ylabel(label)
         axes.set_xticks(range(len(names)), [fill(name, 13) for name in names], fontsize=8)
@@ -85,5 +85,5 @@ def chapter(results: Path, words: dict) -> Iterator[Block]:
         f"Measured on {facts.cpu}, one thread, torch {facts.torch}, commit `{facts.commit}`; "
         f"medians of {facts['rounds']} rounds."
     )
+    yield Picture(f"{FOLDER}/deployment.svg", words["figure"])
     yield Table(table(rows), words["table"], f"{FOLDER}/table.csv")
-    yield Picture(f"{FOLDER}/deployment.png", words["figure"])

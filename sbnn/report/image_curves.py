@@ -7,13 +7,13 @@ import pandas as pd
 
 from sbnn.report.cells import Measured, Published
 from sbnn.report.names import by_own_score, called, order
-from sbnn.report.statistics import in_deviations
+from sbnn.report.statistics import in_deviations, times
 from sbnn.report.style import DASHES
 
 NETWORK = ["method", "recipe", "network", "width", "augmentation", "epochs"]
 # metrics of some of the weights, and of networks that were pruned by units
 NOT_OF_THE_WHOLE = ("inclusion_below", "kept", "gradual_kept", "units", "unit_error", "unit_kept")
-LABEL, UNIT = "error, % of images (± s.e.)", "test error, %"  # of figures, of the interactive plot
+LABEL = UNIT = "test error, %"  # of figures, of the interactive plot
 
 
 def curves(rows: pd.DataFrame, metric: str = "error") -> pd.DataFrame:
@@ -42,6 +42,7 @@ class Curve:
         self.epochs, self.images = (None, None) if errors.empty else errors[["epochs", "measured"]].iloc[0]
         found = rows[rows.metric == "error"].assign(replicate=rows.get("replicate", 0))  # a line a seed
         self.seeds = 100 * found.pivot_table(index="replicate", columns="droprate", values="value")
+        self.trained = "" if errors.empty else times(errors)
 
     def has(self, *droprates: float) -> bool:
         return all(droprate in self.error for droprate in droprates)

@@ -17,18 +17,20 @@ from sbnn.report.compression import (
     CompressionReport,
     comparison,
     errors,
+    every_curve,
     layers,
     network,
     papers_curve,
-    trade_off,
     with_epochs,
 )
 from sbnn.report.factors import factors
-from sbnn.report.image_curves import NETWORK, UNIT, Curve, calibration, cell, curves, own_curves
-from sbnn.report.names import RECIPES, called
+from sbnn.report.frontier import frontier
+from sbnn.report.image_curves import NETWORK, UNIT, Curve, calibration, cell, own_curves
+from sbnn.report.names import called
 from sbnn.report.operating_points import operating_points
 from sbnn.report.statistics import in_deviations
-from sbnn.report.style import line, look, panels, plain_ticks
+from sbnn.report.style import PRINTED as PRINTED_LOOK
+from sbnn.report.style import left, line, look, name_lines, panels, plain_ticks, weights_left
 from sbnn.report.units import units
 
 PRINTED = pd.read_csv(Path(__file__).with_name("paper") / "lenet5.csv")  # errors in per cent of the paper's two priors
@@ -115,7 +117,7 @@ class LenetPruning(CompressionReport):
         return drawn
 
     def curve(self, rows: pd.DataFrame) -> dict:
-        return interactive.plot(curves(rows), ["network"], UNIT, lambda panel: TITLES[panel.network], papers_curves)
+        return interactive.plot(every_curve(rows), ["network"], UNIT, lambda p: TITLES[p.network], papers_curves)
 
 
 def papers_curves(panel: pd.Series) -> Iterator[dict]:
@@ -145,36 +147,24 @@ def droprates(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def frontier(rows: pd.DataFrame) -> Figure:
-    """Error against what is left, a panel for each network."""
-    names = [name for name in TITLES if name in set(rows.network)]
-    drawn, axes = panels(len(names), width=4.8, height=3.9)
-    for ax, name in zip(axes, names, strict=True):
-        trade_off(ax, rows[rows.network == name], name)
-    return drawn
-
-
 def proportional_increase(rows: pd.DataFrame) -> Figure:
     """The paper's figure: error over the full network's, from 96 % pruned, theirs and ours."""
     ours = rows[(rows.network == "lenet_5") & (rows.method == SBNN.name) & (rows.score == SBNN.score)]
     places = sorted(d for d in ours.droprate.unique() if d >= 0.96)
-    drawn, (ax,) = panels(1, width=5.2, height=3.6)
-    for recipe in SETS:
-        colour, marker = look(SBNN.name, recipe)
+    drawn, (ax,) = panels(1, width=6.4, height=3.8)
+    for recipe, marker in zip(SETS, "x+", strict=True):
         printed = PRINTED[PRINTED.droprate.isin(places)]
-        at = [places.index(d) for d in printed.droprate]
         ratio, label = printed[recipe] / PRINTED[recipe].iloc[0], f"{called(SBNN.name, recipe)} (paper)"
-        ax.plot(at, ratio, color=colour, marker=marker, ls=":", mfc="white", label=label)
-    for recipe in [recipe for recipe in RECIPES if recipe in set(ours.recipe)]:
+        ax.plot(100 * (1 - printed.droprate), ratio, label=label, **PRINTED_LOOK | {"marker": marker})
+    for recipe in [recipe for recipe in (*SETS, *OURS) if recipe in set(ours.recipe)]:
         curve = Curve(ours[ours.recipe == recipe])
-        lines = [(place, 1 + curve.relative_rise(d), curve.relative_error(d)) for place, d in enumerate(places)]
-        ratios = pd.DataFrame(lines, columns=["place", "mean", "se"])
-        line(ax, ratios, "place", look(SBNN.name, recipe), f"{called(SBNN.name, recipe)}, {curve.epochs} epochs")
-    ax.set_xticks(range(len(places)), [f"{100 * d:g}" for d in places])
-    ax.set(yscale="log", xlabel="weights pruned, %", ylabel="error / error of the full network (± s.e.)")
-    ax.set_title("LeNet-5")
+        lines = [(d, 1 + curve.relative_rise(d), curve.relative_error(d)) for d in places]
+        ratios = left(pd.DataFrame(lines, columns=["droprate", "mean", "se"]))
+        line(ax, ratios, "left", look(SBNN.name, recipe), f"{called(SBNN.name, recipe)}, {curve.trained}")
+    ax.set(yscale="log", ylabel="error / error of the full network", title=TITLES["lenet_5"])
+    weights_left(ax, places, most=4)
     plain_ticks(ax)
-    ax.legend(fontsize=7)
+    name_lines(ax)
     return drawn
 
 

@@ -14,7 +14,7 @@ from sbnn.report.image_curves import NETWORK, UNIT, calibration, cell, curves, n
 from sbnn.report.names import RECIPES, called
 from sbnn.report.perceptrons import PRUNED, PerceptronReport, figure, network, papers_curves, pruning, published, widest
 from sbnn.report.statistics import in_deviations
-from sbnn.report.style import VERMILLION, look, panels
+from sbnn.report.style import INK, look, panels
 
 WIDTHS = (400, 800, 1200)
 
@@ -132,9 +132,9 @@ def inclusion_cdf(rows: pd.DataFrame) -> Figure:
     for (_, recipe, epochs), curve in below.groupby(["method", "recipe", "epochs"], sort=False):
         colour, _ = look(SBNN.name, recipe)
         ax.plot(curve.threshold, curve.value, color=colour, label=f"{called(SBNN.name, recipe)}, {epochs} epochs")
-    ax.axhline(0.95, color=VERMILLION, ls="--", lw=1, label="95 %")
+    ax.axhline(0.95, color=INK, ls=":", lw=1.2, label="the paper's 95 %")
     ax.set(xlabel="posterior inclusion probability p", ylabel="share of weights below p", ylim=(-0.02, 1.02))
-    ax.legend(loc="center", fontsize=7)
+    ax.legend(loc="center", fontsize=8)
     return drawn
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sbnn.model.methods import BBB, METHODS, SBNN, Method
+from sbnn.model.methods import BBB, METHODS, NN, SBNN, Method
 from sbnn.report import interactive
 from sbnn.report.base import Report
 from sbnn.report.cells import Percent, Published
 from sbnn.report.image_curves import LABEL, Curve, cell, curves, in_order, named, own_curves
 from sbnn.report.names import by_own_score, called
-from sbnn.report.style import by_score, line, look, panels, plain_ticks
+from sbnn.report.statistics import times
+from sbnn.report.style import PRINTED, left, legend_below, line, look, panels, plain_ticks, weights_left
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper") / "images.csv")  # errors in per cent, as printed
 TREATMENTS = {
@@ -20,6 +21,7 @@ TREATMENTS = {
     "crop": "cropped at random",
     "crop_and_flip": "cropped and mirrored at random",
 }
+DRAWN = (SBNN, BBB, NN)  # in the figure
 PRUNED = 1200  # units of the network that the paper prunes
 
 
@@ -76,27 +78,24 @@ def pruning(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure(rows: pd.DataFrame) -> Figure:
-    """Error by droprate: a panel for each kind of training images, and one for the paper's settings if they ran."""
-    own = widest(curves(rows))
+    """Error by weights left: a panel for each kind of training images, and one for the paper's settings if they ran."""
+    own = own_curves(widest(rows))
+    own = own[own.method.isin([method.name for method in DRAWN])]
     shown = [(own[(own.recipe != "paper") & (own.augmentation == a)], TREATMENTS[a]) for a in own.augmentation.unique()]
     shown += [(own[own.recipe == "paper"], "the paper's prior and schedule")]
     shown = [(part, title) for part, title in shown if len(part)]
-    droprates = sorted(own.droprate.unique())
-    drawn, axes = panels(len(shown), width=4.6, height=3.9, sharey=True)
+    drawn, axes = panels(len(shown), width=4.8, height=3.4, sharey=True)
     for ax, (part, title) in zip(axes, shown, strict=True):
-        for method, marker, dash in ((SBNN, "x", (0, (1, 2))), (BBB, "+", (0, (1, 1)))):
+        for method, marker in ((SBNN, "x"), (BBB, "+")):
             theirs = published(own.dataset.iloc[0], method, own.width.iloc[0])
-            places = [droprates.index(d) for d in theirs if d in droprates]
-            errors = [figure.value for d, figure in theirs.items() if d in droprates]
-            ax.plot(places, errors, color="black", marker=marker, ls=dash, label=f"{method.label} (paper)")
-        for (method, recipe, epochs), ranked in part.groupby(["method", "recipe", "epochs"], sort=False):
-            for score, curve in ranked.groupby("score", sort=False):
-                placed = curve.assign(place=[droprates.index(d) for d in curve.droprate])
-                label = f"{called(method, recipe)}, {epochs} epochs, by {score}"
-                line(ax, placed, "place", look(method, recipe), label, **by_score(score), markersize=3, lw=1.1)
-        ax.set(title=title, yscale="log", xlabel="weights pruned, %")
-        ax.set_xticks(range(len(droprates)), [f"{100 * d:g}" for d in droprates])
+            errors, at = [figure.value for figure in theirs.values()], [100 * (1 - d) for d in theirs]
+            ax.plot(at, errors, label=f"{method.label} (paper)", **PRINTED | {"marker": marker})
+        for (method, recipe, _, score), curve in part.groupby(["method", "recipe", "epochs", "score"], sort=False):
+            label = f"{called(method, recipe)} by {score}, {times(curve)}"
+            line(ax, left(curve), "left", look(method, recipe), label, markersize=3)
+        ax.set(title=title, yscale="log")
+        weights_left(ax, own.droprate)
         plain_ticks(ax)
-        ax.legend(fontsize=6.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
     axes[0].set_ylabel(LABEL)
+    legend_below(drawn, axes)
     return drawn

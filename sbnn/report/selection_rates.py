@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from sbnn.files import write_text
 from sbnn.report.page.blocks import Block, Command, Heading, Picture, Table, Text
-from sbnn.report.style import BLUE, GREY, VERMILLION, panels, save
+from sbnn.report.style import BLUE, GREY, VERMILLION, legend_below, panels, save
 
 FOLDER = "selection_rates"
 COLOURS = (BLUE, GREY, VERMILLION)
@@ -51,7 +51,7 @@ def figure(rows: pd.DataFrame) -> Figure:
     false.set(yticks=range(len(names)), yticklabels=names, xlabel="share of false discoveries", xlim=(-0.01, None))
     false.invert_yaxis()
     found.set(xlabel="share of effects found", xlim=(-0.02, 1.02))
-    found.legend(loc="lower left")
+    legend_below(drawn, [found])
     return drawn
 
 
@@ -75,5 +75,5 @@ def chapter(results: Path, words: dict) -> Iterator[Block]:
         f"Means ± standard errors over the draws; seconds of one thread of {facts.cpu}, torch {facts.torch}, commit "
         f"`{facts.commit}`."
     )
+    yield Picture(f"{FOLDER}/rates.svg", words["figure"])
     yield Table(table(rows), words["table"], f"{FOLDER}/table.csv")
-    yield Picture(f"{FOLDER}/rates.png", words["figure"])

@@ -133,9 +133,10 @@ def boxes(rows: pd.DataFrame) -> Figure:
         found = rows[(rows.metric == "correlation") & (rows.f == f) & (rows.recipe == recipe)]
         groups = [(alpha, g["value"]) for alpha, g in found.groupby("alpha")]
         ax.boxplot(
-            [values for _, values in groups], tick_labels=[f"{alpha:g}" for alpha, _ in groups], patch_artist=True,
-            boxprops={"facecolor": COLOURS[functions.index(f)], "alpha": 0.5}, medianprops={"color": "black"},
+            [values for _, values in groups], manage_ticks=False, patch_artist=True,
+            boxprops={"facecolor": COLOURS[functions.index(f)], "alpha": 0.5},
         )  # fmt: skip
+        ax.set_xticks(range(1, len(groups) + 1), [f"{alpha:g}" for alpha, _ in groups])
         ax.axhspan(LOW, HIGH, color="#999999", alpha=0.25, lw=0, label="the paper's range")
         ax.set_title(f"{FUNCTIONS[f]}, {recipe} y")
     for ax in axes[-len(functions) :]:

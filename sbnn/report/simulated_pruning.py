@@ -14,7 +14,7 @@ from sbnn.report.claims import LEFT_OUT, Finding, Judge
 from sbnn.report.names import RECIPES, by_own_score, called
 from sbnn.report.simulated import mean_test_error
 from sbnn.report.statistics import in_deviations, largest_droprate, mean_and_error, paired
-from sbnn.report.style import by_score, line, look, panels
+from sbnn.report.style import by_score, left, legend_below, line, look, panels, weights_left
 
 UNIT = "test MSE / variance of y"
 STATED, TUNED = "paper", "tuned"
@@ -122,7 +122,7 @@ class SimulatedPruning(Report):
         def title(panel: pd.Series) -> str:
             return f"{panel.active_share:.0%} of the features active"
 
-        return interactive.plot(mean_and_error(curves(rows), CURVE), ["active_share"], UNIT, title)
+        return interactive.plot(mean_and_error(curves(rows), CURVE), ["active_share"], UNIT, title, of="data set")
 
 
 def paired_pruned(tests: pd.DataFrame) -> pd.DataFrame:
@@ -146,25 +146,21 @@ def paired_pruned(tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> Figure:
-    """Test error by droprate: one column of panels per active share, one row per recipe; rivals by their own score."""
-    shares, droprates = sorted(table.active_share.unique()), sorted(table.droprate.unique())
+    """Test error by weights left: a column of panels per active share, a row per recipe; rivals by their own score."""
+    shares = sorted(table.active_share.unique())
     recipes = [r for r in RECIPES if r in set(table.recipe)]
-    placed = table.assign(place=table.droprate.map(droprates.index))  # evenly: most of what happens does so at the end
     drawn, axes = panels(len(shares), len(recipes), sharey=True, sharex=True)
     for number, ax in enumerate(axes):
         recipe, share = recipes[number // len(shares)], shares[number % len(shares)]
-        here = placed[placed.active_share == share]
+        here = table[table.active_share == share]
         here = pd.concat([here[here.recipe == recipe], by_own_score(here[here.method != SBNN.name])])
         for (method, score), curve in here.groupby(["method", "score"], sort=False):
-            line(ax, curve, "place", look(method), f"{method}, {score}", **by_score(score), markersize=3)
-        shown = sorted({*range(0, len(droprates), 4), len(droprates) - 1})
-        ax.set_xticks(shown, [f"{100 * droprates[place]:g}" for place in shown])
-        ax.set(title=f"{called(SBNN.name, recipe)}, {share:.0%} of features active", ylim=(0, None))
-    for ax in axes[-len(shares) :]:
-        ax.set_xlabel("weights pruned, %")
+            line(ax, left(curve), "left", look(method), f"{method} by {score}", **by_score(score), markersize=3)
+        ax.set(title=f"{called(SBNN.name, recipe)}, {share:.0%} of features active")
+        weights_left(ax, table.droprate)
     for ax in axes[:: len(shares)]:
-        ax.set_ylabel(UNIT)
-    axes[len(shares) - 1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+        ax.set(ylabel=UNIT, ylim=(0, None))
+    legend_below(drawn, axes, columns=5)
     return drawn
 
 

@@ -49,7 +49,7 @@ class SimulatedRelevance(Report):
                 table["influence"], table[f"psi_{j}"], xerr=table["influence_se"], yerr=table[f"psi_{j}_se"],
                 fmt=marker, color=colour, capsize=2, elinewidth=0.8, label=f"$\\psi_{j}$",
             )  # fmt: skip
-        axes.set(xlabel="influence of $X_2$ on $Y$, $I$", ylabel="relevance $\\psi$ (mean ± s.e.)", ylim=(0, None))
+        axes.set(xlabel="influence of $X_2$ on $Y$, $I$", ylabel="relevance $\\psi$", ylim=(0, None))
         axes.legend()
         return {"relevance": figure}
 

@@ -15,6 +15,14 @@ def mean_and_error(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return groups.agg(mean="mean", se="sem", replicates="size").reset_index()
 
 
+def times(curve: pd.DataFrame, of: str = "seed") -> str:
+    """Over how many seeds, splits or data sets a curve is the mean, and how long they trained if it says so."""
+    least, most = (int(f(curve["seeds" if "seeds" in curve else "replicates"])) for f in (min, max))
+    number = f"{most}" if least == most else f"{least} to {most}"
+    epochs = f", {curve.epochs.iloc[0]} epochs" if "epochs" in curve else ""
+    return f"{number} {of}{'' if most == 1 else 's'}{epochs}"
+
+
 def largest_droprate(curves: pd.DataFrame) -> pd.Series:
     """Up to where each line of a table with one column a droprate stays within 5 % of its full network's error."""
     within = curves.le(1.05 * curves[0.0], axis=0).cumprod(axis=1).astype(bool)

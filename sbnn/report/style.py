@@ -1,6 +1,8 @@
-"""One look for all figures: print sizes, colour-blind safe colours by method, error bars."""
+"""One look for all figures: print sizes, colour-blind safe colours by method, error bars, the axis of weights left."""
 
 import io
+import re
+from collections.abc import Iterable
 from itertools import cycle
 from pathlib import Path
 
@@ -10,16 +12,18 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 from PIL import Image
 
 from sbnn.compression.scores import SCORES
+from sbnn.files import write_text, written_whole
 from sbnn.model.methods import METHODS
 
 # Okabe and Ito's palette, and a marker each, so that grey prints can be read too: by the order of the methods' table.
-# Seven colours and eight markers: 56 methods before two look alike. Black is for what others printed.
-BLUE, VERMILLION, GREY = "#0072B2", "#D55E00", "#666666"
+# Seven colours and eight markers: 56 methods before two look alike. Ink is for what others printed.
+BLUE, VERMILLION, GREY, INK, LINE, WHITE = "#0072B2", "#D55E00", "#666666", "#1b1b1b", "#dddddd", "#ffffff"
 PALETTE = ("#E69F00", "#56B4E9", BLUE, "#CC79A7", "#009E73", GREY, VERMILLION)
 MARKERS = "hP^vsxoD"
 LOOKS = dict(zip(METHODS, zip(cycle(PALETTE), cycle(MARKERS), strict=False), strict=False))
@@ -28,15 +32,25 @@ RECIPE_LOOKS = {"gradual": ("#009E73", "*"), "paper": (BLUE, "<"), "set_1": (BLU
 # By the score that weights are ranked by: the line, and which half of its markers is filled.
 DASHES = dict(zip(SCORES, cycle(["-", "--", ":", "-."]), strict=False))
 FILLS = dict(zip(SCORES, cycle(["full", "none", "left", "top", "bottom"]), strict=False))
+PRINTED = {"color": INK, "marker": "x", "ls": (0, (1, 2)), "lw": 1.2}  # the paper's own numbers, in every figure
+# Colours that follow the reader's light or dark screen; the page has variables of the same names.
+THEMED = {INK: "currentColor", LINE: "var(--line)", WHITE: "var(--paper)", GREY: "var(--faint)"}
+LIGHT = "svg { color: #1b1b1b; --paper: #fff; --line: #ddd; --faint: #666; }"
+DARK = "svg { color: #e8e6e1; --paper: #16181a; --line: #3a3d40; --faint: #a0a0a0; }"
+BOTH = f"{LIGHT} @media (prefers-color-scheme: dark) {{ {DARK} }}"
+LEFT = (100, 50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1)  # per cent, marked on the axis of weights left
 plt.rcParams |= {
-    "figure.dpi": 100,
-    "savefig.dpi": 200,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "sbnn",  # the same file for the same figure
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.titlesize": 9,
-    "grid.color": "#DDDDDD",
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
+    **{f"boxplot.{part}props.color": INK for part in ("box", "whisker", "cap", "median")},
+    "boxplot.flierprops.markeredgecolor": INK,
+    "grid.color": LINE,
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
     "legend.frameon": False,
@@ -81,9 +95,67 @@ def plain_ticks(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
+def weights_left(ax: Axes, droprates: Iterable[float], label: str = "weights left, %", most: float = 100) -> None:
+    """Make the x axis that of what is left of the weights, all of them at its left end, every decade as wide."""
+    least = 100 * (1 - max(d for d in droprates if d < 1))
+    marks = [mark for mark in LEFT if 0.99 * least <= mark <= most]
+    few = marks[::3] if len(marks) > 7 else marks
+    ax.set(xscale="log", xlabel=label, xlim=(1.15 * most, 0.87 * least))
+    ax.set_xticks(few, [f"{mark:g}" for mark in few])
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def left(curve: pd.DataFrame) -> pd.DataFrame:
+    """A curve with what is left of the weights, in per cent; a network without any has no place on the axis."""
+    return curve[curve.droprate < 1].assign(left=lambda c: 100 * (1 - c.droprate))
+
+
+def name_lines(ax: Axes, gap: float = 15.0) -> None:
+    """Name every line at its right end instead of in a legend; names that would touch are moved apart, in pixels."""
+    ax.figure.canvas.draw()
+    handles, names = ax.get_legend_handles_labels()
+    lines = [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in handles]
+    ends, below = [ax.transData.transform(line.get_xydata()[-1])[1] for line in lines], -float("inf")
+    for end, line, name in sorted(zip(ends, lines, names, strict=True), key=lambda entry: entry[0]):
+        below = max(end, below + gap)
+        at = (1.01, ax.transAxes.inverted().transform((0, below))[1])
+        ax.annotate(name, at, xycoords="axes fraction", va="center", color=line.get_color(), fontsize=8)
+
+
+def legend_below(figure: Figure, axes: list[Axes], columns: int = 3, place: str = "outside lower center") -> None:
+    """One legend for all panels, below them."""
+    entries = {name: handle for ax in axes for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+    lines = [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in entries.values()]
+    figure.legend(lines, entries.keys(), loc=place, ncols=min(columns, len(entries)), fontsize=8, handlelength=3)
+
+
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure with a palette of 128 colours, which no line drawing misses: a third of the bytes."""
+    """Write a figure as PNG, for print, and next to it as SVG, for screens.
+
+    A palette of 128 colours, which no line drawing misses, makes a PNG of a third of the bytes.
+    """
     drawn = io.BytesIO()
-    figure.savefig(drawn)
+    figure.savefig(drawn, dpi=150)
+    with written_whole(path) as temporary:
+        few = Image.open(drawn).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+        few.save(temporary, format="PNG", optimize=True)
+    save_svg(figure, path.with_suffix(".svg"))
+
+
+def save_svg(figure: Figure, path: Path, style: str = BOTH) -> None:
+    """With the reader's own fonts, and colours that follow a light or a dark screen."""
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     plt.close(figure)
-    Image.open(drawn).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+    text = re.sub(r"<[^>]*>", lambda tag: short(tag[0]), drawn.getvalue())
+    text = re.sub(r">\s+<", "><", re.sub(r"<!.*?>|<metadata>.*?</metadata>", "", text, flags=re.DOTALL))
+    for colour, variable in THEMED.items():
+        text = text.replace(colour, variable)
+    write_text(path, text.replace('<style type="text/css">', f'<style type="text/css">{style} ', 1))
+
+
+def short(tag: str) -> str:
+    """A tag of an SVG file without what nobody sees: decimals, line breaks, and our fonts' names."""
+    tag = re.sub(r"-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), tag)
+    tag = re.sub(r"\s+", " ", re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 system-ui, sans-serif", tag))
+    return tag.replace("; stroke-linecap: square", "")

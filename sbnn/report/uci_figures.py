@@ -4,14 +4,24 @@ from collections.abc import Callable
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from sbnn.data.uci import DATASETS
 from sbnn.model.methods import GMP, SBNN
 from sbnn.report.names import called
-from sbnn.report.style import DASHES, PALETTE, by_score, line, look, panels, plain_ticks
+from sbnn.report.style import (
+    DASHES,
+    PALETTE,
+    PRINTED,
+    by_score,
+    left,
+    legend_below,
+    line,
+    look,
+    panels,
+    plain_ticks,
+    weights_left,
+)
 from sbnn.report.uci import Network, papers_curve, summary
 
 PAPER = f"{SBNN.label} (paper)"
@@ -22,8 +32,8 @@ DRAWN = (
     (SBNN.name, "gradual", "snr", "gradual_rmse"),
     (GMP.name, "ours", "magnitude", "gradual_rmse"),
 )
-LEFT = (100, 50, 20, 10, 5)  # per cent, marked on the axis
-SMALL = {"markersize": 2.5, "lw": 1}
+RANKED = ("inclusion", "magnitude", "snr", "evidence", "path")  # scores of the second figure
+SMALL = {"markersize": 3, "lw": 1}
 
 
 def networks(rows: pd.DataFrame) -> list[Network]:
@@ -39,13 +49,12 @@ def by_method(rows: pd.DataFrame) -> Figure:
     def draw(ax: Axes, network: Network) -> None:
         # naval's 0.00 has no place on a logarithmic axis
         theirs = {100 * (1 - droprate): rmse for droprate, rmse in papers_curve(network).items() if rmse > 0}
-        ax.plot(list(theirs), list(theirs.values()), color="black", marker="x", ls=(0, (1, 2)), label=PAPER, **SMALL)
+        ax.plot(list(theirs), list(theirs.values()), label=PAPER, **PRINTED | SMALL)
         for method, recipe, score, metric in DRAWN:
             own = _along(curves[metric], network, method, recipe)
             when = "pruned in training" if metric != "rmse" else f"by {score} at the end"
-            line(
-                ax, own[own.score == score], "left", look(method, recipe), f"{called(method, recipe)}, {when}", **SMALL
-            )
+            label = f"{called(method, recipe)}, {when}"
+            line(ax, own[own.score == score], "left", look(method, recipe), label, **SMALL)
 
     return _figure(rows, draw)
 
@@ -56,7 +65,7 @@ def by_ranking(rows: pd.DataFrame) -> Figure:
 
     def draw(ax: Axes, network: Network) -> None:
         own = _along(curves, network, SBNN.name, "tuned")
-        for score, curve in own.groupby("score", sort=False):
+        for score, curve in own[own.score.isin(RANKED)].groupby("score", sort=False):
             colour = PALETTE[list(DASHES).index(score) % len(PALETTE)]
             line(ax, curve, "left", (colour, "o"), f"by {score}", **by_score(score) | SMALL)
 
@@ -66,34 +75,24 @@ def by_ranking(rows: pd.DataFrame) -> Figure:
 def _along(curves: pd.DataFrame, network: Network, method: str, recipe: str) -> pd.DataFrame:
     """The points of one network by a recipe, with the weights left in per cent."""
     wanted = [*network, method, recipe]
-    own = curves[(curves[["dataset", "hidden", "method", "recipe"]] == wanted).all(axis=1)]
-    return own.assign(left=100 * (1 - own.droprate))[own.droprate < 1]
+    return left(curves[(curves[["dataset", "hidden", "method", "recipe"]] == wanted).all(axis=1)])
 
 
 def _figure(rows: pd.DataFrame, draw: Callable[[Axes, Network], None]) -> Figure:
     """A panel per network that was run; logarithmic, because a network that breaks is wrong by a factor."""
     shown = [network for network in networks(rows) if network.hidden]
-    drawn, axes = panels(4, -(-(len(shown) + 1) // 4), width=2.7, height=2.2, sharex=True)
+    across = next((n for n in (4, 5, 3) if len(shown) % n == 0), 4)
+    drawn, axes = panels(across, -(-len(shown) // across), width=10.4 / across, height=2.1)
     for ax, network in zip(axes, shown, strict=False):
         draw(ax, network)
-        ax.set(title=f"{network.dataset}, {network.hidden} units", xscale="log", yscale="log")
-        ax.set_xticks(LEFT, labels=map(str, LEFT))
-        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set(title=f"{network.dataset}, {network.hidden} units", yscale="log")
+        weights_left(ax, rows.droprate.dropna(), label="")
         plain_ticks(ax)
-    axes[0].invert_xaxis()  # of all: they share it
-    _legend(axes[len(shown)], axes)
     for ax in axes[len(shown) :]:
         ax.axis("off")
-    for ax in axes[::4]:
-        ax.set_ylabel("RMSE, target's units")
-    for ax in axes[max(0, len(shown) - 4) : len(shown)]:
+    for ax in axes[::across]:
+        ax.set_ylabel("test RMSE")
+    for ax in axes[max(0, len(shown) - across) : len(shown)]:
         ax.set_xlabel("weights left, %")
-        ax.tick_params(labelbottom=True)
+    legend_below(drawn, axes[: len(shown)])
     return drawn
-
-
-def _legend(place: Axes, axes: list[Axes]) -> None:
-    """One legend for all panels, in the first empty one."""
-    entries = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    lines = [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in entries.values()]
-    place.legend(lines, entries.keys(), loc="center left", fontsize=7, title="mean ± s.e. over splits")

@@ -100,8 +100,11 @@ class UciPruning(Report):
             theirs = papers_curve(Network(panel.dataset, panel.hidden))
             return [interactive.printed(PAPER, theirs, theirs.values())] if theirs else []
 
-        by, unit = ["dataset", "hidden"], "test RMSE, target's units"
-        return interactive.plot(summary(rows, "rmse"), by, unit, lambda p: f"{p.dataset}, {p.hidden} units", printed)
+        def title(panel: pd.Series) -> str:
+            return f"{panel.dataset}, {panel.hidden} units"
+
+        found = pd.concat([summary(rows, metric).assign(metric=metric) for metric in ("rmse", GRADUAL)])
+        return interactive.plot(found, ["dataset", "hidden"], "test RMSE, target's units", title, printed, of="split")
 
     def closing(self, rows: pd.DataFrame) -> pd.DataFrame:
         if not (rows.metric == "rmse").any():

@@ -14,17 +14,17 @@ from sbnn.report.compression import (
     CompressionReport,
     comparison,
     errors,
+    every_curve,
     layers,
     network,
     papers_curve,
-    trade_off,
-    weights_left,
     width_of,
     with_epochs,
 )
-from sbnn.report.image_curves import UNIT, Curve, calibration, cell, curves, in_order, named, own_curves
+from sbnn.report.frontier import trade_off
+from sbnn.report.image_curves import LABEL, UNIT, Curve, calibration, cell, curves, in_order, named, own_curves
 from sbnn.report.names import called
-from sbnn.report.style import line, look, panels
+from sbnn.report.style import left, line, look, panels, plain_ticks, weights_left
 from sbnn.report.units import units
 
 NAME = "vgg_like"
@@ -84,7 +84,7 @@ class VggPruning(CompressionReport):
 
     def curve(self, rows: pd.DataFrame) -> dict:
         theirs = papers_curve(NAME, f"{SBNN.label} (paper, width 1)")
-        return interactive.plot(curves(rows), ["width"], UNIT, title, lambda panel: [theirs])
+        return interactive.plot(every_curve(rows), ["width"], UNIT, title, lambda panel: [theirs])
 
     def closing(self, rows: pd.DataFrame) -> pd.DataFrame:
         return super().closing(of_vgg(rows))
@@ -108,18 +108,19 @@ def pruning(rows: pd.DataFrame) -> pd.DataFrame:
 
 def with_statistics(rows: pd.DataFrame) -> Figure:
     """Error against what is left, and what taking the statistics of batch norm again does to it."""
-    drawn, (left, right) = panels(2, width=4.8, height=3.9)
-    trade_off(left, rows, NAME)
-    left.set_title(f"VGG-like, width {rows.width.iloc[0]:g} (published: 1)")
+    drawn, (compared, again) = panels(2, width=4.9, height=3.6)
+    trade_off(compared, rows, NAME)
+    compared.set_title(f"VGG-like, width {rows.width.iloc[0]:g} (published: 1)")
+    compared.legend(loc="upper left", fontsize=7.5)
+    ours = rows[rows.method == SBNN.name]
     for metric, dash, what in (("error", "-", "taken again"), ("stale_error", "--", "of training")):
-        found = own_curves(rows, metric)
-        found = found.assign(left=100 * (1 - found.droprate))
-        for (method, recipe), curve in found.groupby(["method", "recipe"], sort=False):
-            label = f"{called(method, recipe)}, {what}"
-            line(right, curve, "left", look(method, recipe), label, ls=dash, markersize=3)
-    right.set(yscale="log", title="batch norm's statistics")
-    weights_left(right)
-    right.legend(fontsize=6.5, handlelength=3.5, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+        for recipe, curve in own_curves(ours, metric).groupby("recipe", sort=False):
+            label = f"{called(SBNN.name, recipe)}, {what}"
+            line(again, left(curve), "left", look(SBNN.name, recipe), label, ls=dash, markersize=3)
+    again.set(yscale="log", title="batch norm's statistics", ylabel=LABEL)
+    weights_left(again, ours.droprate.dropna())
+    plain_ticks(again)
+    again.legend(fontsize=7.5, handlelength=3.5, loc="lower right")
     return drawn
 
 

@@ -138,7 +138,7 @@ def test_a_smoke_run_judges_no_claim_and_ends_with_its_page(tmp_path):
     history = pd.read_csv(folder / "history.csv")
     assert list(history) == ["fit", "epoch", "loss", "penalty", "error", "included", "seconds"]
     assert history["epoch"].tolist() == [1, 2, 3]
-    assert (folder / "history.png").exists()
+    assert (folder / "history.svg").exists()
 
 
 @pytest.mark.skipif(find_spec("tensorboard") is not None, reason="TensorBoard is installed here")

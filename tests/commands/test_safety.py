@@ -227,10 +227,10 @@ def test_one_damaged_folder_costs_no_other_experiment(configured, tmp_path, dama
     execute(configured(*SMOKE), tmp_path / "simulated_relevance")
     page = (tmp_path / "README.md").read_text()
     assert ("The results in `simulated_correlation` cannot be read" in page) == (damage != "garbage in claims.csv")
-    assert "relevance.png" in page
+    assert "relevance.svg" in page
     assert contents(broken) == before
     republish_all(tmp_path)
-    assert (tmp_path / "simulated_relevance" / "relevance.png").exists()
+    assert (tmp_path / "simulated_relevance" / "relevance.svg").exists()
 
 
 def test_garbage_where_the_suite_keeps_its_notes_is_a_fresh_start(tmp_path):

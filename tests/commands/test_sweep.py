@@ -73,7 +73,7 @@ def test_a_sweep_ends_with_one_table_of_its_jobs_alone(sbnn_run, tmp_path):
     assert [(sweeps / path / "rows.csv").exists() for path in jobs["path"]] == [True, True, False, False]
     for job in jobs.to_dict("records"):
         assert f"prior.log_tau0={job['prior.log_tau0']},prior.pi={job['prior.pi']}" in job["path"]
-    assert (sweeps / "simulated_relevance,budget=smoke,prior.log_tau0,prior.pi" / "sweep.png").exists()
+    assert (sweeps / "simulated_relevance,budget=smoke,prior.log_tau0,prior.pi" / "sweep.svg").exists()
     assert len(table_of(tmp_path, "seed")) == 2
     assert not list(sweeps.glob(".jobs*"))
     assert f"Best: prior.log_tau0=-3 prior.pi={jobs['prior.pi'][0]} with headline" in answer.out

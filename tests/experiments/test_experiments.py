@@ -74,14 +74,14 @@ EXPECTED = {
         "replicates": {0},
     },
     "lenet_pruning": {
-        "tables": ["comparison", "factors", "lenet5_droprates", "layers", "operating_points", "calibration"],
+        "tables": ["comparison", "factors", "units", "lenet5_droprates", "layers", "operating_points", "calibration"],
         "figures": ["proportional_increase", "frontier"],
         "own": ["network", *OF_IMAGES],
         "claims": 5,
         "replicates": {0},
     },
     "vgg_pruning": {
-        "tables": ["comparison", "pruning", "layers", "calibration"],
+        "tables": ["comparison", "pruning", "units", "layers", "calibration"],
         "figures": ["pruning"],
         "own": ["width", "augmentation", *OF_IMAGES],
         "claims": 2,
@@ -106,7 +106,7 @@ METRICS = {
     },
     "mnist_pruning": {
         "error", "nll", "ece", "switched", "sampled_error", "sampled_nll", "sampled_ece", "inclusion_below", "kept",
-        "active", "chosen_error", "chosen_nll", "chosen_ece", "chosen_kept",
+        "active", "chosen_error", "chosen_nll", "chosen_ece", "chosen_kept", "unit_error", "unit_kept", "units",
     },
 }  # fmt: skip
 METRICS["cifar_pruning"] = METRICS["mnist_pruning"]
@@ -141,6 +141,7 @@ def test_smoke(configured, settings_from, tmp_path, name, has_images):
     for table in expected["tables"]:
         assert len(pd.read_csv(folder / f"{table}.csv")) > 0
     for figure in expected["figures"]:
+        assert (folder / f"{figure}.svg").read_text().startswith("<?xml")
         assert (folder / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
     facts = json.loads((folder / "run.json").read_text())
     assert {"versions", "device", "threads", "seconds", "budget", "commit", "seed", "date", "command"} <= set(facts)
@@ -209,7 +210,7 @@ def test_report_redraws_the_same_from_rows(judged, tmp_path):
     folder = tmp_path / "simulated_relevance"
     execute(judged("simulated_relevance"), folder)
     before = {p.name: p.read_bytes() for p in folder.iterdir()} | {"claims": (tmp_path / "claims.csv").read_bytes()}
-    (folder / "relevance.png").unlink()
+    (folder / "relevance.svg").unlink()
     (tmp_path / "claims.csv").unlink()
     republish(folder)
     after = {p.name: p.read_bytes() for p in folder.iterdir()} | {"claims": (tmp_path / "claims.csv").read_bytes()}
@@ -290,7 +291,7 @@ def test_chunks_change_no_number(configured, tmp_path, override):
 def test_a_run_that_leaves_things_out_is_reported_all_the_same(configured, tmp_path, name, overrides, verdicts):
     execute(configured(f"experiment={name}", "budget=smoke", *overrides), tmp_path / name)
     assert set(Results(tmp_path / name).verdicts["verdict"]) <= verdicts
-    assert list((tmp_path / name).glob("*.png"))
+    assert list((tmp_path / name).glob("*.svg"))
 
 
 def test_results_set_aside_by_a_cut_off_report_are_put_back(configured, tmp_path):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-LONG = 70  # lines: a longer table is folded, or linked to
+LONG = 130  # lines: a longer table is linked to, not shown
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Command:
 @dataclass(frozen=True)
 class Table:
     frame: pd.DataFrame  # of numbers, text and sbnn.report.cells
-    caption: str = ""
+    caption: str
     path: str | None = None  # of the CSV, relative to the page
 
     @property
@@ -43,13 +43,38 @@ class Table:
 class Picture:
     path: str  # relative to the page
     caption: str
+    dark: str | None = None  # the same for dark screens, where the first is for light ones only
 
 
 @dataclass(frozen=True)
 class Plot:
-    """An interactive error-by-droprate curve; only a browser can show it."""
+    """Interactive curves of error by what is left of the weights; only a browser can show them."""
 
     data: dict
+    caption: str
 
 
-Block = Heading | Text | Bullets | Command | Table | Picture | Plot
+@dataclass(frozen=True)
+class Counts:
+    """How many claims have each verdict, as a bar."""
+
+    verdicts: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Scoreboard:
+    """A line for every claim."""
+
+    verdicts: pd.DataFrame
+    titles: dict[str, str]  # of the experiments
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What a browser shows on request."""
+
+    summary: str
+    blocks: list["Block"]
+
+
+Block = Heading | Text | Bullets | Command | Table | Picture | Plot | Counts | Scoreboard | Fold

@@ -1,58 +1,79 @@
-"""What stands on the page: the scoreboard, then every experiment with its tables and the paper's, and the errata."""
+"""What stands on the page: promise, counts and picture, the scoreboard, every experiment's chapter, and the errata."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from sbnn.report import benchmark, deployment, selection_rates
-from sbnn.report.cells import Word
-from sbnn.report.claims import NOT, NOT_RUN, PARTLY, REPRODUCED, counted
-from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
+from sbnn.report.claims import counted
+from sbnn.report.headlines import findings, headline
+from sbnn.report.page.blocks import (
+    Block,
+    Bullets,
+    Command,
+    Counts,
+    Fold,
+    Heading,
+    Picture,
+    Plot,
+    Scoreboard,
+    Table,
+    Text,
+)
+from sbnn.report.page.tables import readable
+from sbnn.report.page.words import WORDS
 from sbnn.report.results import Results
 from sbnn.runs.composition import BUDGETS
 from sbnn.runs.data_settings import SimulatedSettings, UciSettings
 from sbnn.runs.settings import RunSettings
 
-WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
-KINDS = {REPRODUCED: "yes", PARTLY: "partly", NOT: "no", NOT_RUN: "open"}
+PICTURE, DARK = "picture.svg", "picture_dark.svg"
 
 
 def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | None = None) -> list[Block]:
     """The page of the experiments in a folder; those known are not read, those that were not run are named as such."""
     found = {name: Results(folder / name) for name in WORDS["experiments"]} | dict(known or {})
-    chapters = [block for name in WORDS["experiments"] for block in readable(name, found[name])]
+    chapters = [block for name in WORDS["experiments"] for block in whole(name, found[name], verdicts)]
     for module in (selection_rates, deployment, benchmark):
         chapters += module.chapter(folder, WORDS[module.FOLDER])
     smoke = [Text(WORDS["smoke"])] if Text(WORDS["smoke"]) in chapters else []
-    return [*scoreboard(verdicts, smoke), *chapters, *errata()]
+    return [*opening(folder, verdicts, found, smoke), *chapters, *errata()]
 
 
-def scoreboard(verdicts: pd.DataFrame, notes: list[Block]) -> Iterator[Block]:
+def opening(folder: Path, verdicts: pd.DataFrame, found: Mapping[str, Results], notes: list[Block]) -> Iterator[Block]:
+    """The first screen, and the scoreboard."""
     yield Heading(1, WORDS["title"])
-    yield Text(WORDS["about"])
-    yield Text(WORDS["uncertainty"])
-    yield Heading(2, "Scoreboard")
-    yield Text(counted(verdicts))
+    yield Text(WORDS["promise"])
+    yield Counts(verdicts)
     yield from notes
-    ours = [f"{v.ours} (s.e. {v.se})" if v.se else v.ours for v in verdicts.itertuples()]
-    coloured = [Word(verdict, KINDS[verdict]) for verdict in verdicts["verdict"]]
-    shown = verdicts.assign(ours=ours, verdict=coloured).rename(columns={"id": ""})
-    yield Table(shown[["", "verdict", "claim", "paper", "ours", "criterion", "budget"]])
+    if (folder / PICTURE).exists():
+        yield Picture(PICTURE, WORDS["picture"], DARK)
+    if taught := findings({name: one for name, one in found.items() if is_run(one)}, folder / "trials.csv"):
+        yield Heading(2, "What we found")
+        yield Bullets(taught)
+    yield Heading(2, "Scoreboard")
+    yield Text(WORDS["legend"])
+    yield Scoreboard(verdicts, {name: words["title"] for name, words in WORDS["experiments"].items()})
+    yield Fold("How to read this page", [Text(WORDS["about"]), Text(WORDS["uncertainty"])])
 
 
-def readable(name: str, results: Results) -> list[Block]:
+def is_run(results: Results) -> bool:
+    return (results.folder / "run.json").exists() and (results.folder / "config.yaml").exists()
+
+
+def whole(name: str, results: Results, verdicts: pd.DataFrame) -> list[Block]:
     """An experiment's chapter; if its folder is damaged, that is said instead, and the page goes on."""
     try:
-        return list(experiment(name, results))
+        return list(experiment(name, results, verdicts))
     except Exception as error:  # whatever a damaged file makes of the code that reads it
         heading = Heading(2, WORDS["experiments"][name]["title"])
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         return [heading, Text(f"The results in `{name}` cannot be read ({reason}); run it again.")]
 
 
-def experiment(name: str, results: Results) -> Iterator[Block]:
+def experiment(name: str, results: Results, verdicts: pd.DataFrame) -> Iterator[Block]:
+    """The question, the verdict, what is to be seen, where it departs from the paper; the rest is folded."""
     words = WORDS["experiments"][name]
     yield Heading(2, words["title"])
     yield Text(words["about"])
@@ -60,33 +81,59 @@ def experiment(name: str, results: Results) -> Iterator[Block]:
         yield Text("Not run.")
         yield Command(f"sbnn-run experiment={name}")
         return
-    facts, metrics = results.facts, set(results.rows.metric)
-    if facts.get("command"):
-        yield Command(facts["command"])
-    elif facts["budget"] in BUDGETS:
-        yield Command(f"sbnn-run experiment={name} budget={facts['budget']}")
-        yield Text("What was typed was not recorded; this gives the same configuration.")
-    yield Text(f"{circumstances(facts, results.settings.minutes)} {sizes(results.settings)}")
-    if results.is_smoke:
-        yield Text(WORDS["smoke"])
-    if "error" in metrics and "switched" not in metrics:
-        yield Text(WORDS["unpaired"])
-    for file, caption in words["tables"].items():
-        if file in results.tables:
-            yield Table(results.tables[file], caption, f"{name}/{file}.csv")
-    if (drawn := results.report.curve(results.rows)) is not None:
-        yield Plot(drawn)
-    for file, caption in words["figures"].items():
-        if (results.folder / f"{file}.png").exists():
-            yield Picture(f"{name}/{file}.png", caption)
-    if (results.folder / "history.png").exists():
-        yield Picture(f"{name}/history.png", WORDS["history"])
+    yield Text(WORDS["smoke"] if results.is_smoke else verdict(results, verdicts[verdicts.experiment == name]))
+    drawn = results.report.curve(results.rows)
+    if drawn is not None:
+        yield Plot(drawn, f"{words['plot']} {sizes(results.settings)}".rstrip())
+    yield from figures(name, results, drawn is not None)
     yield Heading(3, "Where this departs from the paper")
     yield Bullets(words["deviations"])
+    shown = [
+        (results.tables[file], caption, file) for file, caption in words["tables"].items() if file in results.tables
+    ]
+    yield from (Table(readable(table), caption, f"{name}/{file}.csv") for table, caption, file in shown)
+    yield Fold("How it was run", list(circumstances(name, results)))
 
 
-def circumstances(facts: dict, expected: float | None) -> str:
-    """What a reader needs to judge a time or to repeat a run; `expected` minutes where no whole time was taken."""
+def verdict(results: Results, own: pd.DataFrame) -> str:
+    """In a sentence, with one number of ours and the paper's."""
+    count, number = counted(own, "its "), headline(results)
+    if number is None:
+        return count
+    return f"{count} {number.what[0].upper()}{number.what[1:]}: {number.ours} (paper: {number.paper})."
+
+
+def figures(name: str, results: Results, is_plotted: bool) -> Iterator[Block]:
+    """Those that the interactive curves show already are folded; so is how training went."""
+    words, folded = WORDS["experiments"][name], []
+    for file, caption in words["figures"].items():
+        if (results.folder / f"{file}.svg").exists():
+            picture = Picture(f"{name}/{file}.svg", caption)
+            if is_plotted and file in words["plotted"]:
+                folded.append(picture)
+            else:
+                yield picture
+    if folded:
+        yield Fold("The same in one figure", folded)
+    if (results.folder / "history.svg").exists():
+        yield Fold("How training went", [Picture(f"{name}/history.svg", WORDS["history"])])
+
+
+def circumstances(name: str, results: Results) -> Iterator[Block]:
+    """The command, and what a reader needs to judge a time or to repeat a run."""
+    facts, command = results.facts, results.facts.get("command")
+    if not command and facts["budget"] in BUDGETS:
+        command = f"sbnn-run experiment={name} budget={facts['budget']}"
+    said = [f"`{command}`" if command else "", times(facts, results.settings.minutes), sizes(results.settings)]
+    if not facts.get("command"):
+        said.append("What was typed was not recorded.")
+    if "error" in (metrics := set(results.rows.metric)) and "switched" not in metrics:
+        said.append(WORDS["unpaired"])
+    yield Text(" ".join(filter(None, said)))
+
+
+def times(facts: dict, expected: float | None) -> str:
+    """How long it took and on what; `expected` minutes where no whole time was taken."""
     threads = "1 thread" if facts["threads"] == 1 else f"{facts['threads']} threads"
     took = f"It took {spoken(facts['seconds'])}"
     if facts["resumed"]:
@@ -116,11 +163,10 @@ def sizes(settings: RunSettings) -> str:
     if isinstance(data, UciSettings):
         more = ", ".join(f"{by.steps} times on {name}" for name, by in data.enlarge.items())
         said.append(f"about {settings.trainer.steps} steps a split ({more})")
-    said.append(f"likelihoods and calibration from {settings.predictive.samples} drawn networks")
-    return f"Sizes: {'; '.join(said)}."
+    return f"Sizes: {'; '.join(said)}." if said else ""
 
 
 def errata() -> Iterator[Block]:
     yield Heading(2, "Errata of the paper")
     yield Text("Where the paper contradicts itself or its equations, the suite follows the last column.")
-    yield Table(pd.DataFrame(WORDS["errata"], columns=["where", "printed", "meant"]))
+    yield Table(pd.DataFrame(WORDS["errata"], columns=["where", "printed", "meant"]), WORDS["errata_table"])

@@ -1,25 +1,25 @@
 """The page as one HTML file that needs nothing else: style, script, figures and the data of its plots are in it."""
 
-import base64
 import json
 import re
 from functools import partial, singledispatch
 from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 from sbnn.report.cells import kind_of, shown
-from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
+from sbnn.report.page.blocks import Block, Bullets, Command, Fold, Heading, Picture, Plot, Table, Text
+from sbnn.report.page.markup import marked_up
 
 HERE = Path(__file__).parent
+PLAIN = " !$'()*+,-./:;=?@[]^_`{|}~<>"  # what may stand in a data URL in an attribute as it is
 
 
 def as_html(blocks: list[Block], results: Path) -> str:
-    render = partial(rendered, results=results)
     title = next(block.text for block in blocks if isinstance(block, Heading))
     chapters = [block.text for block in blocks if isinstance(block, Heading) and block.level == 2]
     links = "".join(f'<a href="#{anchor(chapter)}">{marked_up(chapter)}</a>' for chapter in chapters)
     style, script = (HERE.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    body = "\n".join(render(block) for block in blocks)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -30,9 +30,9 @@ def as_html(blocks: list[Block], results: Path) -> str:
 {style}</style>
 </head>
 <body>
-<nav>{links}</nav>
+<nav aria-label="contents"><details><summary>Contents</summary>{links}</details></nav>
 <main>
-{body}
+{all_of(blocks, results)}
 </main>
 <script>
 {script}</script>
@@ -41,15 +41,12 @@ def as_html(blocks: list[Block], results: Path) -> str:
 """
 
 
+def all_of(blocks: list[Block], results: Path) -> str:
+    return "\n".join(map(partial(rendered, results=results), blocks))
+
+
 def anchor(text: str) -> str:
     return re.sub(r"\W+", "-", text.lower()).strip("-")
-
-
-def marked_up(text: str) -> str:
-    """Code, emphasis and links of a text."""
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
-    text = re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", text)
-    return re.sub(r"\[([^\]]+)\]\(((?:https?://|#)[^\s)]+)\)", r'<a href="\2">\1</a>', text)
 
 
 @singledispatch
@@ -79,16 +76,22 @@ def _(block: Command, results: Path) -> str:
 
 
 @rendered.register
+def _(block: Fold, results: Path) -> str:
+    return f"<details><summary>{marked_up(block.summary)}</summary>\n{all_of(block.blocks, results)}\n</details>"
+
+
+@rendered.register
 def _(block: Table, results: Path) -> str:
+    lines, caption = f"{len(block.frame)} lines", marked_up(block.caption)
+    csv = f' <a href="{escape(block.path)}">CSV</a>' if block.path else ""
+    if block.is_long:
+        return f'<p class="table">{caption} ({lines}){csv}</p>'
     head = "".join(f"<th>{marked_up(column)}</th>" for column in block.frame.columns)
-    lines = "".join(
+    body = "".join(
         f"<tr>{''.join(map(table_cell, line))}</tr>" for line in block.frame.itertuples(index=False, name=None)
     )
-    table = f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
-    caption = f"<p class=caption>{marked_up(block.caption)}</p>" if block.caption else ""
-    if block.is_long:
-        return f"<details><summary>{marked_up(block.caption)} ({len(block.frame)} lines)</summary>{table}</details>"
-    return caption + table
+    table = f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<details class="table"><summary>{caption} ({lines}){csv}</summary>{table}</details>'
 
 
 def table_cell(cell: object) -> str:
@@ -99,14 +102,21 @@ def table_cell(cell: object) -> str:
 
 @rendered.register
 def _(block: Picture, results: Path) -> str:
-    data = base64.b64encode((results / block.path).read_bytes()).decode()
-    caption = escape(block.caption)
-    return (
-        f'<figure><img alt="{caption}" src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
-    )
+    caption, of, dark = marked_up(block.caption), "", ""
+    if block.dark is not None:
+        address = inlined(results / block.dark).replace(" ", "%20")  # where a space would end it
+        of, dark = ' class="opening"', f'<source media="(prefers-color-scheme: dark)" srcset="{address}">'
+    image = f'<picture>{dark}<img alt="{escape(block.caption)}" src="{inlined(results / block.path)}"></picture>'
+    return f'<figure{of}><div class="drawn">{image}</div><figcaption>{caption}</figcaption></figure>'
+
+
+def inlined(path: Path) -> str:
+    """An SVG file as an address."""
+    return f"data:image/svg+xml,{quote(path.read_text('utf-8'), safe=PLAIN)}"
 
 
 @rendered.register
 def _(block: Plot, results: Path) -> str:
     data = json.dumps(block.data, separators=(",", ":")).replace("<", "\\u003c")
-    return f'<figure class="plot"><script type="application/json">{data}</script></figure>'
+    caption = f"<figcaption>{marked_up(block.caption)}</figcaption>"
+    return f'<figure class="plot"><script type="application/json">{data}</script>{caption}</figure>'

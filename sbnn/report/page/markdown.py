@@ -1,16 +1,35 @@
-"""The page as Markdown, for those who browse the repository."""
+"""The page as Markdown, for those who browse the repository: its tables are linked to."""
 
+import re
 from functools import singledispatch
 
 import pandas as pd
 
 from sbnn.report.cells import shown
-from sbnn.report.page.blocks import Block, Bullets, Command, Heading, Picture, Plot, Table, Text
+from sbnn.report.claims import counted
+from sbnn.report.closing import cut
+from sbnn.report.page.blocks import (
+    Block,
+    Bullets,
+    Command,
+    Counts,
+    Fold,
+    Heading,
+    Picture,
+    Plot,
+    Scoreboard,
+    Table,
+    Text,
+)
+
+LINK = "- ["  # before a table
+WIDEST = 100  # letters of a cell of the scoreboard; claims.csv has all
 
 
 def as_markdown(blocks: list[Block]) -> str:
-    parts = (rendered(block) for block in blocks)
-    return "\n\n".join(part for part in parts if part) + "\n"
+    text = "\n\n".join(part for part in map(rendered, blocks) if part)
+    text = text.replace(f")\n\n{LINK}", f")\n{LINK}")  # one list of tables
+    return re.sub(r"(?m)^(#+ .*)\n\n", r"\1\n", text) + "\n"
 
 
 def as_table(frame: pd.DataFrame) -> str:
@@ -18,6 +37,17 @@ def as_table(frame: pd.DataFrame) -> str:
     cells = [[shown(cell).replace("|", "\\|") for cell in line] for line in frame.itertuples(index=False, name=None)]
     lines = [list(frame.columns), ["---"] * len(frame.columns), *cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def as_picture(picture: Picture, folder: str = "") -> str:
+    """In a light and a dark version, if there are two."""
+    light, dark = f"{folder}{picture.path}", f"{folder}{picture.dark}"
+    if picture.dark is None:
+        return f"![{picture.caption}]({light})"
+    return (
+        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
+        f'<img src="{light}" alt="{picture.caption}" width="800"></picture>'
+    )
 
 
 @singledispatch
@@ -47,19 +77,32 @@ def _(block: Command) -> str:
 
 @rendered.register
 def _(block: Table) -> str:
-    source = f"[{block.path}]({block.path})" if block.path else ""
-    if block.is_long:
-        return f"{block.caption} {source} ({len(block.frame)} lines)"
-    head = f"{block.caption} {source}".strip()
-    body = as_table(block.frame)
-    return f"{head}\n\n{body}" if head else body
+    if block.path is None:
+        return f"{block.caption}\n\n{as_table(block.frame)}"
+    return f"{LINK}{block.caption.rstrip('.')}]({block.path}) ({len(block.frame)} lines)"
 
 
 @rendered.register
 def _(block: Picture) -> str:
-    return f"![{block.caption}]({block.path})"
+    return as_picture(block)
 
 
 @rendered.register
 def _(block: Plot) -> str:
     return ""
+
+
+@rendered.register
+def _(block: Counts) -> str:
+    return counted(block.verdicts)
+
+
+@rendered.register
+def _(block: Scoreboard) -> str:
+    columns = ["id", "verdict", "claim", "paper", "ours", *(c for c in ("margin",) if c in block.verdicts)]
+    return as_table(block.verdicts[columns].map(lambda cell: cut(str(cell), WIDEST)).rename(columns={"id": ""}))
+
+
+@rendered.register
+def _(block: Fold) -> str:
+    return as_markdown(block.blocks).rstrip()

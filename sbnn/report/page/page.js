@@ -1,22 +1,20 @@
-// Error-by-droprate plots: hover or focus a point for value ± standard error, choose network, score and methods.
+// Curves of error by what is left of the weights, the scoreboard's filters, and the table of contents.
 "use strict";
 const SVG = "http://www.w3.org/2000/svg";
 const BOX = { height: 400, left: 62, right: 16, top: 14, bottom: 46 }; // in pixels; as wide as the page
-const RADIUS = matchMedia("(pointer: coarse)").matches ? 7 : 4;
 const PRINTED = ["1 4", "8 3 1 3"]; // the paper's own curves, one or two a network
-const DASHES = { inclusion: "", snr: "6 4", magnitude: "2 3" };
 const OWN = "each method's own";
+const MARKS = [100, 50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1];
 
 function make(tag, attributes = {}, ...children) {
-  const node = ["svg", "g", "line", "path", "circle", "text"].includes(tag)
-    ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  const drawn = ["svg", "g", "line", "path", "circle", "text"].includes(tag);
+  const node = drawn ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   node.append(...children);
   return node;
 }
 
 const short = (value) => String(Number(value.toPrecision(3)));
-const percent = (droprate) => `${Number((100 * droprate).toFixed(2))} %`;
 
 function choice(label, options, onChange) {
   const select = make("select", {}, ...options.map((text, i) => make("option", { value: i }, text)));
@@ -25,18 +23,33 @@ function choice(label, options, onChange) {
 }
 
 function plot(figure) {
-  const { unit, panels } = JSON.parse(figure.querySelector("script").textContent);
-  const hidden = new Set();
+  const { unit, panels, first: shownFirst } = JSON.parse(figure.querySelector("script").textContent);
+  const every = panels.flatMap((p) => p.series.map((s) => s.method));
+  const hidden = new Set(every.filter((name) => !shownFirst.includes(name)));
   let width;
+  let seen; // curves, marks and scales of what is drawn
+  let at = null; // the place on the axis that is read out
   const scores = [OWN, ...new Set(panels.flatMap((p) => p.series.map((s) => s.score)).filter(Boolean))];
   const [panelLabel, panel] = choice("network", panels.map((p) => p.title), draw);
   const [scoreLabel, score] = choice("ranked by", scores, draw);
   const logarithmic = make("input", { type: "checkbox", checked: "" });
   logarithmic.addEventListener("change", draw);
   const methods = make("form", { "aria-label": "methods" });
-  const stage = make("div", { class: "stage" });
-  figure.append(make("form", {}, panelLabel, scoreLabel, make("label", {}, logarithmic, " logarithmic")), methods, stage,
-    make("figcaption", {}, "Error as weights are pruned, ± standard error; hover over a point, or tap it."));
+  const stage = make("div", { class: "stage", tabindex: 0, role: "group", "aria-live": "polite",
+    "aria-label": `${unit} by weights left; arrow keys read the values out` });
+  const caption = figure.querySelector("figcaption");
+  caption.before(make("form", {}, panelLabel, scoreLabel, make("label", {}, logarithmic, " logarithmic")), methods, stage);
+  stage.addEventListener("pointermove", (event) => read(nearest(event.clientX - stage.getBoundingClientRect().left)));
+  stage.addEventListener("pointerdown", (event) => read(nearest(event.clientX - stage.getBoundingClientRect().left)));
+  stage.addEventListener("pointerleave", () => read(null));
+  stage.addEventListener("blur", () => read(null));
+  stage.addEventListener("focus", () => { if (at === null && stage.matches(":focus-visible")) read(0); });
+  stage.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    read(at === null ? 0 : Math.min(seen.places.length - 1, Math.max(0, at + step)));
+  });
   draw();
   new ResizeObserver(() => { if (stage.clientWidth !== width) draw(); }).observe(stage);
 
@@ -50,10 +63,11 @@ function plot(figure) {
 
   function draw() {
     width = stage.clientWidth;
+    at = null;
     const all = panels[panel.value].series;
     const there = chosen(all);
     listMethods(all, there);
-    there.filter((s) => s.score === null).forEach((s, i) => { s.place = i; });
+    there.filter((s) => s.note === "printed").forEach((s, i) => { s.dash = PRINTED[i]; });
     const shown = there.filter((s) => !hidden.has(s.method));
     const log = logarithmic.checked;
     const points = shown.flatMap((s) => s.points).filter((p) => !log || p[1] > 0);
@@ -67,75 +81,83 @@ function plot(figure) {
       const box = make("input", { type: "checkbox" });
       box.checked = !hidden.has(name);
       box.addEventListener("change", () => { hidden[box.checked ? "delete" : "add"](name); draw(); });
-      const colour = all.find((s) => s.method === name).colour;
+      const { colour, note } = all.find((s) => s.method === name);
       const swatch = make("span", { class: "swatch", style: `background: ${colour}` });
       const label = make("label", there.some((s) => s.method === name) ? {} : { class: "without" }, box, swatch, name);
+      if (note !== "printed") label.append(make("small", {}, ` ${note}`));
       methods.append(label);
     }
   }
 
   function picture(shown, points, log) {
-    const deep = Math.max(...points.map((p) => p[0])) > 0.96; // then each decade of what is left is as wide
-    const reach = (d) => (deep ? -Math.log10(1 - d) : d);
-    const furthest = Math.max(...points.map((p) => reach(p[0]))) || 1;
+    const places = [...new Set(points.map((p) => p[0]))].sort((a, b) => b - a);
+    const least = Math.log10(places.at(-1));
     const scale = (v) => (log ? Math.log10(v) : v);
     let low = Math.min(...points.map((p) => p[1]));
     let high = Math.max(...points.map((p) => p[1]));
     [low, high] = log ? [low / 1.08, high * 1.08] : [0, high * 1.05];
-    const x = (d) => BOX.left + (reach(d) / furthest) * (width - BOX.left - BOX.right);
+    const x = (left) => BOX.left + 6 + ((2 - Math.log10(left)) / (2 - least || 1)) * (width - BOX.left - BOX.right - 12);
     const y = (v) => BOX.height - BOX.bottom
       - ((scale(v) - scale(low)) / (scale(high) - scale(low) || 1)) * (BOX.height - BOX.top - BOX.bottom);
+    seen = { shown, places, x, y, log };
     const svg = make("svg", { viewBox: `0 0 ${width} ${BOX.height}`, role: "img", "aria-label": unit });
-    axes(svg, x, y, low, high, log, [...new Set(points.map((p) => p[0]))].sort((a, b) => a - b));
+    axes(svg, x, y, low, high, log, 10 ** least);
     for (const s of shown) svg.append(curve(s, x, y, low, high, log));
     return svg;
   }
 
-  function axes(svg, x, y, low, high, log, droprates) {
+  function axes(svg, x, y, low, high, log, least) {
     const bottom = BOX.height - BOX.bottom;
     for (const value of ticks(low, high, log)) {
       svg.append(make("line", { class: "grid", x1: BOX.left, x2: width - BOX.right, y1: y(value), y2: y(value) }),
         make("text", { x: BOX.left - 6, y: y(value) + 4, "text-anchor": "end" }, short(value)));
     }
-    let last = -Infinity;
-    for (const d of droprates) {
-      if (x(d) - last < 34) continue;
-      last = x(d);
-      svg.append(make("text", { x: x(d), y: bottom + 18, "text-anchor": "middle" }, percent(d).replace(" %", "")));
+    for (const mark of MARKS.filter((m) => m >= 0.99 * least)) {
+      svg.append(make("line", { class: "grid", x1: x(mark), x2: x(mark), y1: BOX.top, y2: bottom }),
+        make("text", { x: x(mark), y: bottom + 18, "text-anchor": "middle" }, String(mark)));
     }
-    svg.append(make("text", { x: (BOX.left + width) / 2, y: BOX.height - 8, "text-anchor": "middle" },
-      "weights pruned, %"),
-    make("text", { transform: `translate(14 ${bottom / 2}) rotate(-90)`, "text-anchor": "middle" }, unit));
+    const middle = (BOX.left + width) / 2;
+    svg.append(make("text", { x: middle, y: BOX.height - 8, "text-anchor": "middle" }, "weights left, %"),
+      make("text", { transform: `translate(14 ${bottom / 2}) rotate(-90)`, "text-anchor": "middle" }, unit));
   }
 
   function curve(s, x, y, low, high, log) {
-    const group = make("g", { stroke: s.colour, fill: s.colour });
+    const group = make("g", { style: `stroke: ${s.colour}; fill: ${s.colour}` });
     const inside = (v) => Math.min(high, Math.max(low, v));
-    const points = s.points.filter((p) => !log || p[1] > 0).sort((a, b) => a[0] - b[0]);
+    const points = s.points.filter((p) => !log || p[1] > 0).sort((a, b) => b[0] - a[0]);
     const path = points.map((p, i) => `${i ? "L" : "M"}${x(p[0]).toFixed(1)} ${y(p[1]).toFixed(1)}`).join("");
-    group.append(make("path", { d: path, fill: "none", "stroke-width": 1.8,
-      "stroke-dasharray": s.score === null ? PRINTED[s.place] : DASHES[s.score] }));
-    for (const [d, value, se] of points) {
-      if (se) {
-        group.append(make("line", { x1: x(d), x2: x(d), y1: y(inside(value - se)), y2: y(inside(value + se)) }));
-      }
-      const error = se === null ? "" : ` ± ${short(se)}`;
-      const by = s.score === null ? "" : `, by ${s.score}`;
-      const words = `${s.method}${by}: ${short(value)}${error} at ${percent(d)}`;
-      const dot = make("circle", { cx: x(d), cy: y(value), r: RADIUS, tabindex: 0, "aria-label": words });
-      for (const event of ["pointerenter", "focus"]) dot.addEventListener(event, () => tip(words, x(d), y(value)));
-      for (const event of ["pointerleave", "blur"]) dot.addEventListener(event, () => tip(null));
-      group.append(dot);
+    group.append(make("path", { d: path, fill: "none", "stroke-width": 1.8, "stroke-dasharray": s.dash }));
+    for (const [left, v, se] of points) {
+      if (se) group.append(make("line", { x1: x(left), x2: x(left), y1: y(inside(v - se)), y2: y(inside(v + se)) }));
+      group.append(make("circle", { cx: x(left), cy: y(v), r: 3.5 }));
     }
     return group;
   }
 
-  function tip(words, left, top) {
-    stage.querySelector(".tip")?.remove();
-    if (words === null) return;
-    const box = make("div", { class: "tip", style: `top: ${top + 10}px` }, words);
-    stage.append(box);
-    box.style.left = `${Math.max(0, Math.min(left + 10, stage.clientWidth - box.offsetWidth))}px`;
+  function nearest(position) {
+    if (!seen) return null;
+    const away = seen.places.map((left) => Math.abs(seen.x(left) - position));
+    return away.indexOf(Math.min(...away));
+  }
+
+  // All values at one place, the lowest first: points that coincide are told apart by their lines of text.
+  function read(place) {
+    at = place;
+    stage.querySelectorAll(".tip, .guide").forEach((node) => node.remove());
+    if (place === null || !seen || !stage.firstChild) return;
+    const left = seen.places[place];
+    const found = seen.shown.flatMap((s) => s.points.filter((p) => p[0] === left).map((p) => ({ s, p })));
+    found.sort((a, b) => a.p[1] - b.p[1]);
+    const lines = found.map(({ s, p: [, value, se] }) => make("div", {},
+      make("span", { class: "swatch", style: `background: ${s.colour}` }),
+      `${s.method}${s.score === null ? "" : `, by ${s.score}`}: ${short(value)}${se === null ? "" : ` ± ${short(se)}`}`));
+    const tip = make("div", { class: "tip" }, make("b", {}, `${short(left)} % of the weights left`), ...lines);
+    const across = seen.x(left);
+    const guide = { class: "guide", x1: across, x2: across, y1: BOX.top, y2: BOX.height - BOX.bottom };
+    stage.querySelector("svg").append(make("line", guide));
+    stage.append(tip);
+    const beside = across + 12 + tip.offsetWidth < width ? across + 12 : across - 12 - tip.offsetWidth;
+    tip.style.left = `${Math.max(0, beside)}px`;
   }
 }
 
@@ -154,4 +176,32 @@ function ticks(low, high, log) {
   return found;
 }
 
+// The scoreboard: the verdicts that are pressed, none being all, of one experiment or of all.
+function filters(board) {
+  const pressed = [...board.querySelectorAll("button")];
+  const wanted = board.querySelector("select");
+  const show = () => {
+    const verdicts = pressed.filter((b) => b.ariaPressed === "true").map((b) => b.value);
+    for (const claim of board.querySelectorAll(".claim")) {
+      const { verdict, experiment } = claim.dataset;
+      claim.hidden = (verdicts.length && !verdicts.includes(verdict)) || (wanted.value && wanted.value !== experiment);
+    }
+  };
+  for (const button of pressed) {
+    button.addEventListener("click", () => { button.ariaPressed = String(button.ariaPressed !== "true"); show(); });
+  }
+  wanted.addEventListener("change", show);
+}
+
+// Beside the text where there is room, else a menu that closes when something of it is chosen.
+function contents(menu) {
+  const wide = matchMedia("(min-width: 75rem)");
+  const fit = () => { menu.open = wide.matches; };
+  wide.addEventListener("change", fit);
+  menu.addEventListener("click", (event) => { if (event.target.matches("a") && !wide.matches) menu.open = false; });
+  fit();
+}
+
 document.querySelectorAll("figure.plot").forEach(plot);
+document.querySelectorAll(".scoreboard").forEach(filters);
+document.querySelectorAll("nav details").forEach(contents);

@@ -1,0 +1,89 @@
+"""Error against what is left of the weights: our strongest curves, the rivals', and others' networks as points."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sbnn.model.methods import METHODS, SBNN
+from sbnn.report.compression import GRADUAL, PAPER, PUBLISHED, TITLES, every_curve
+from sbnn.report.image_curves import LABEL, in_order
+from sbnn.report.names import called
+from sbnn.report.statistics import times
+from sbnn.report.style import GREY, INK, WHITE, left, line, look, panels, plain_ticks
+from sbnn.report.style import weights_left as axis
+
+OURS = ("gradual", "tuned", "paper")  # recipes
+DEFAULT = "snr"  # the library's score
+NARROW = 0.98  # where rivals are ranked
+SERIES = 5  # at most
+LETTER = 4.2  # points, the width of one in a name
+HEADROOM = 12  # the highest error shown, in units of the lowest: beyond it a network is lost
+
+
+def strongest(rows: pd.DataFrame) -> pd.DataFrame:
+    """Our networks by the library's score, and as many rivals as there is place for, by their error at 98 % pruned."""
+    found = in_order(every_curve(rows))
+    ours, own = found.method == SBNN.name, found.score == found.method.map(lambda name: METHODS[name].score)
+    found = found[(ours & found.recipe.isin(OURS) & (found.score == DEFAULT)) | (~ours & own)]
+    ours = found.method == SBNN.name
+    at = found[~ours & (found.droprate == NARROW)].sort_values("mean").method.unique()
+    return found[ours | found.method.isin(at[: SERIES - found[ours].recipe.nunique()])]
+
+
+def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
+    """Our curves and rivals', and others' networks as points with their names."""
+    found = strongest(rows)
+    for (method, recipe, _, metric), curve in found.groupby(["method", "recipe", "epochs", "metric"], sort=False):
+        dash = "--" if metric == GRADUAL else "-"
+        label = called(method, recipe) + (", pruned in training" if metric == GRADUAL else "")
+        line(ax, left(curve), "left", look(method, recipe), f"{label}, {times(curve)}", markersize=3, ls=dash)
+    papers = ~PUBLISHED.kind.fillna("").str.contains("not in")  # of its table
+    points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna() & papers].sort_values("sparsity")
+    low = min(found["mean"].min(), points.error.min())
+    ax.set(yscale="log", title=TITLES[network], ylabel=LABEL, ylim=(0.55 * low, min(100, HEADROOM * low)))
+    axis(ax, found.droprate)
+    plain_ticks(ax)
+    name_points(ax, points)
+
+
+def name_points(ax: Axes, points: pd.DataFrame) -> None:
+    """Others' networks, hollow where groups of weights were pruned, with their names in two lines below."""
+    for point, place in zip(points.itertuples(), below(ax, points), strict=True):
+        papers, at = point.method == PAPER, (100 - point.sparsity, point.error)
+        face = WHITE if point.kind.startswith("groups") else INK
+        style = {"marker": "X", "ms": 9} if papers else {"marker": "o", "ms": 4.5, "mfc": face}
+        ax.plot(*at, color=INK, ls="none", zorder=5, **style)
+        arrow = {"arrowstyle": "-", "color": GREY, "lw": 0.6, "shrinkB": 3}
+        style = {"ha": "center", "fontsize": 7.5, "weight": "bold" if papers else "normal", "arrowprops": arrow}
+        ax.annotate(point.method, at, place, textcoords="axes fraction", **style)
+
+
+def below(ax: Axes, points: pd.DataFrame) -> list[tuple[float, float]]:
+    """Where the names stand, as shares of the panel: in two lines, as near their points as their lengths allow."""
+    letter = LETTER / (ax.bbox.width * 72 / ax.figure.dpi)
+    ends, places = [0.0, 0.0], []
+    for number, point in enumerate(points.itertuples()):
+        own = ax.transAxes.inverted().transform(ax.transData.transform((100 - point.sparsity, 1)))[0]
+        half, line = letter * (len(point.method) + 2) / 2, number % 2
+        places.append([max(own, ends[line] + half), 0.03 + 0.07 * line])
+        ends[line] = places[-1][0] + half
+    excess = [max(0.0, end - 1) for end in ends]
+    return [(place - excess[number % 2], line) for number, (place, line) in enumerate(places)]
+
+
+def frontier(rows: pd.DataFrame) -> Figure:
+    """A panel for each network."""
+    names = [name for name in TITLES if name in set(rows.network)]
+    drawn, axes = panels(len(names), width=4.9, height=3.6)
+    for ax, name in zip(axes, names, strict=True):
+        trade_off(ax, rows[rows.network == name], name)
+        ax.legend(loc="upper left", fontsize=7.5)
+    return drawn
+
+
+def picture(rows: pd.DataFrame, network: str) -> Figure:
+    """One network, to be read at a glance."""
+    drawn, (ax,) = panels(1, width=6.6, height=3.9)
+    trade_off(ax, rows[rows.network == network], network)
+    ax.legend(loc="upper left", fontsize=9)
+    return drawn

@@ -1,0 +1,193 @@
+"""One number for each experiment, next to the paper's, and what all of them taught."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from sbnn.model.methods import GMP, SBNN
+from sbnn.report.cells import Difference, Published
+from sbnn.report.claims import PAPER
+from sbnn.report.compression import PAPER as PAPERS_NETWORK
+from sbnn.report.compression import PUBLISHED, network
+from sbnn.report.factors import factors
+from sbnn.report.names import called
+from sbnn.report.perceptrons import PRUNED, published
+from sbnn.report.perceptrons import network as perceptron
+from sbnn.report.results import Results
+from sbnn.report.simulated_correlation import correlations
+from sbnn.report.simulated_pruning import largest_droprates
+from sbnn.report.simulated_relevance import influence_correlation
+from sbnn.report.simulated_selection import FIXED, accuracies, along
+from sbnn.report.uci_claims import found, missed
+from sbnn.report.uci_contests import gradual
+from sbnn.report.uci_pruning import prunable, summary
+
+Rows = pd.DataFrame
+AT, DEEP = 0.8, 98.5  # where pruning in training is compared: a droprate on UCI, per cent on LeNet
+
+
+class Headline(NamedTuple):
+    """What was measured for a claim, in one number."""
+
+    claim: str  # its id
+    what: str
+    paper: str
+    ours: str
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def printed(claim: str) -> str:
+    return PAPER.set_index("id").paper[claim]
+
+
+def relevance(rows: Rows) -> Headline:
+    r = influence_correlation(rows, "psi_2").mean()
+    return Headline("1a", "correlation of influence and relevance ψ₂", printed("1a"), f"{r:.3f}")
+
+
+def correlation(rows: Rows) -> Headline:
+    lowest = correlations(rows).groupby(["f", "alpha"]).value.mean().min()
+    return Headline("2a", "lowest correlation of relevance φ and effect β", printed("2a"), f"{lowest:.3f}")
+
+
+def selection(rows: Rows) -> Headline:
+    lowest = accuracies(along(rows, "D"), FIXED, "D")["mean"].min()
+    return Headline("3a", "lowest share of features rightly selected", printed("3a"), f"{lowest:.3f}")
+
+
+def simulated(rows: Rows) -> Headline:
+    most = largest_droprates(rows)["mean"].loc[0.2]
+    return Headline("4a", "weights that can go with 20 % of the features active", printed("4a"), percent(most))
+
+
+def uci(rows: Rows) -> Headline:
+    cells = found(rows, "paper", 0.0)
+    ours = f"{len(cells) - len(missed(cells, 0.0))} of {len(cells)}"
+    return Headline("5a", "data sets with the paper's RMSE or less, full networks", "10 of 10", ours)
+
+
+def mnist(rows: Rows) -> Headline:
+    paper, ours = published("mnist", SBNN, PRUNED)[0.98], perceptron(rows, SBNN, "paper").error[0.98]
+    return Headline("6b", "test error with 98 % pruned", f"{paper} %", f"{ours:.2f} %")
+
+
+def cifar(rows: Rows) -> Headline:
+    paper, ours = published("cifar10", SBNN, PRUNED)[0.0], perceptron(rows, SBNN, "tuned").error[0.0]
+    return Headline("7a", "test error of the full network", f"{paper} %", f"{ours:.2f} %")
+
+
+def compressed(name: str) -> Published:
+    """The error that the paper prints for its own network."""
+    own = PUBLISHED[(PUBLISHED.network == name) & (PUBLISHED.method == PAPERS_NETWORK)]
+    return Published(f"{own.error.iloc[0]:g}")
+
+
+def lenet(rows: Rows) -> Headline:
+    name = "lenet_300_100"
+    ours = min(c.error[0.95] for c in (network(rows, name, r) for r in ("set_1", "set_2")) if c.has(0.95))
+    return Headline("8a", "LeNet-300-100, test error with 95 % pruned", f"{compressed(name)} %", f"{ours:.2f} %")
+
+
+def vgg(rows: Rows) -> Headline:
+    ours = network(rows.assign(network="vgg_like"), "vgg_like", "paper").error[0.985]
+    width = "" if rows.width.max() == 1 else f", at width {rows.width.max():g}"
+    return Headline("9b", f"test error with 98.5 % pruned{width}", f"{compressed('vgg_like')} %", f"{ours:.2f} %")
+
+
+HEADLINES: dict[str, Callable[[Rows], Headline]] = {
+    "simulated_relevance": relevance,
+    "simulated_correlation": correlation,
+    "simulated_selection": selection,
+    "simulated_pruning": simulated,
+    "uci_pruning": uci,
+    "mnist_pruning": mnist,
+    "cifar_pruning": cifar,
+    "lenet_pruning": lenet,
+    "vgg_pruning": vgg,
+}
+
+
+def headline(results: Results) -> Headline | None:
+    """None where the run left out what it is about."""
+    try:
+        return HEADLINES[results.folder.name](results.rows)
+    except (KeyError, IndexError, ValueError):
+        return None
+
+
+def findings(known: Mapping[str, Results], trials: Path) -> list[str]:
+    """A line each: which score to prune by, what the start of the weights does, what the Bayesian part buys."""
+    return [line for line in (score(known), start(known, trials), bayes(known)) if line]
+
+
+def ran(known: Mapping[str, Results], name: str, metric: str) -> Rows | None:
+    """An experiment's rows, if they hold a metric."""
+    results = known.get(name)
+    if results is None or not (results.folder / "rows.csv").exists():
+        return None
+    return results.rows if (results.rows.metric == metric).any() else None
+
+
+def score(known: Mapping[str, Results]) -> str:
+    rows = ran(known, "uci_pruning", "rmse")
+    if rows is None:
+        return ""
+    table = prunable(summary(rows, "rmse"))
+    own = table[(table.method == SBNN.name) & (table.recipe == "paper")].dropna(subset=["snr", "inclusion"])
+    further, less = (own.snr > own.inclusion).sum(), (own.snr < own.inclusion).sum()
+    by_snr, by_inclusion = percent(own.snr.mean()), percent(own.inclusion.mean())
+    return (
+        f"**Prune by |mean|/σ, not by the inclusion probability.** Before the RMSE rises by 5 %, {by_snr} of a UCI "
+        f"network's weights can go by the first, {by_inclusion} by the second (as stated; further on {further} of "
+        f"{len(own)} networks, less far on {less})."
+    )
+
+
+def start(known: Mapping[str, Results], trials: Path) -> str:
+    rows = ran(known, "simulated_relevance", "influence")
+    if rows is None or not trials.exists():
+        return ""
+    table = pd.read_csv(trials, dtype=str)
+    other = table[(table.experiment == "simulated_relevance") & (table.key == "init.mean_scale")]
+    scale = known["simulated_relevance"].settings.init.mean_scale
+    return "".join(
+        "**Where the weights start decides the result, and the paper does not say it.** Relevance follows influence "
+        f"with r = {influence_correlation(rows, 'psi_2').mean():.2f} from a spread of {scale:g}/√inputs, and with "
+        f"{trial.errors} from {trial.value}/√inputs."
+        for trial in other[:1].itertuples()
+    )
+
+
+def bayes(known: Mapping[str, Results]) -> str:
+    rows = ran(known, "uci_pruning", "gradual_rmse")
+    if rows is None:
+        return ""
+    table, name = gradual(rows), f"{called(SBNN.name, 'gradual')} − {called(GMP.name, 'ours')}"
+    if name not in table:
+        return ""
+    gaps = [gap for gap in table[table.droprate == AT][name] if gap is not None]
+    lower = sum(gap.is_lower for gap in gaps)
+    higher = sum(gap.beyond_noise and gap.mean > 0 for gap in gaps)
+    return (
+        f"**What the Bayesian part buys once pruning happens in training.** At {percent(AT)} pruned, {SBNN.label} "
+        f"beats gradual magnitude pruning on {lower} of {len(gaps)} UCI networks and loses on {higher}; the rest is "
+        f"noise{on_lenet(known)}."
+    )
+
+
+def on_lenet(known: Mapping[str, Results]) -> str:
+    """The same of LeNet-300-100, once it was run."""
+    rows = ran(known, "lenet_pruning", "gradual_error")
+    if rows is None:
+        return ""
+    table = factors(rows)
+    both = table[table.part.str.startswith("Bayesian") & (table.network == "lenet_300_100")]
+    gap = next(iter(both[both["weights pruned, %"] == DEEP].itertuples()), None)
+    if gap is None or not isinstance(gap.difference, Difference):
+        return ""
+    return f"; on LeNet-300-100 at {DEEP} % its error differs by {gap.difference} points"

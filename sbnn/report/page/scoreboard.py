@@ -1,0 +1,53 @@
+"""The scoreboard in HTML: a bar of counts, buttons that filter, a line for every claim that opens to its details."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from sbnn.report.claims import NOT, NOT_RUN, PARTLY, REPRODUCED, counted
+from sbnn.report.page.blocks import Counts, Scoreboard
+from sbnn.report.page.html import rendered
+from sbnn.report.page.markup import marked_up
+
+KINDS = {REPRODUCED: "yes", PARTLY: "partly", NOT: "no", NOT_RUN: "open"}
+# What a claim opens to; of these, columns that verdicts do not have are left out.
+DETAILS = {
+    "ours": "ours", "se": "standard error", "margin": "margin", "criterion": "criterion", "settings": "settings",
+    "budget": "budget",
+}  # fmt: skip
+
+
+@rendered.register
+def _(block: Counts, results: Path) -> str:
+    count = block.verdicts["verdict"].value_counts()
+    parts = [
+        f'<span class="{kind}" style="flex-grow: {count[verdict]}"><b>{count[verdict]}</b> {verdict}</span>'
+        for verdict, kind in KINDS.items()
+        if verdict in count
+    ]
+    return f'<div class="bar" role="img" aria-label="{counted(block.verdicts)}">{"".join(parts)}</div>'
+
+
+@rendered.register
+def _(block: Scoreboard, results: Path) -> str:
+    there = [verdict for verdict in KINDS if verdict in set(block.verdicts["verdict"])]
+    buttons = "".join(
+        f'<button class="{KINDS[verdict]}" value="{verdict}" aria-pressed="false">{verdict}</button>'
+        for verdict in there
+    )
+    options = "".join(f'<option value="{name}">{marked_up(title)}</option>' for name, title in block.titles.items())
+    choice = f'<select aria-label="experiment"><option value="">all experiments</option>{options}</select>'
+    claims = "\n".join(map(claim, block.verdicts.to_dict("records")))
+    return f'<section class="scoreboard"><div class="filters">{buttons}{choice}</div>\n{claims}\n</section>'
+
+
+def claim(line: dict) -> str:
+    kind = KINDS[line["verdict"]]
+    cells = {"id": line["id"], f"verdict {kind}": line["verdict"]}
+    cells |= {"what": line["claim"]} | {name: line[name] for name in ("paper", "ours", "margin") if name in line}
+    summary = "".join(f'<span class="{name}">{marked_up(str(text))}</span>' for name, text in cells.items())
+    known = {label: line[name] for name, label in DETAILS.items() if not pd.isna(line.get(name)) and line[name] != ""}
+    details = "".join(f"<dt>{label}</dt><dd>{marked_up(str(text))}</dd>" for label, text in known.items())
+    data = f'data-verdict="{line["verdict"]}" data-experiment="{line["experiment"]}"'
+    full = f"<dt>claim</dt><dd>{marked_up(line['claim'])}</dd><dt>paper</dt><dd>{marked_up(line['paper'])}</dd>"
+    return f'<details class="claim" {data}><summary>{summary}</summary><dl>{full}{details}</dl></details>'
