@@ -1,5 +1,6 @@
 """What is measured of a network trained on images, and how a measurement outlives a run that is cut off."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -29,6 +30,7 @@ from sbnn.runs.rows import Rows
 from sbnn.runs.settings import ImageRun
 from sbnn.streams import Streams, seed_of
 from sbnn.training.fitting import Start
+from sbnn.training.history import History
 from sbnn.training.masking import score_by
 from sbnn.training.schedule import Plan
 
@@ -40,24 +42,44 @@ def table_of(settings: ImageRun, jobs: Iterable[tuple[Job, ImageData, ImageData]
     """Train and measure one network after the other."""
     rows = Rows(settings.name, settings.data.collection)
     for job, train, test in jobs:
-        add_measured(rows, context, job, job.train(context, train), train, test)
+        add_measured(rows, context, job, train, test)
     return rows.table()
 
 
-def add_measured(rows: Rows, context: Context, job: Job, model: Fit, train: ImageData, test: ImageData) -> None:
-    """Measure, but only once: what this code measured before the run was cut off lies by the checkpoint."""
-    settings = job.settings
+def add_measured(
+    rows: Rows, context: Context, job: Job, train: ImageData, test: ImageData, model: Fit | None = None
+) -> None:
+    """Train, unless there is a model, and measure; but only once.
+
+    What this code found before the run was cut off lies by the checkpoints, and needs none of them.
+    """
+    settings, before = job.settings, set(context.histories)
     agreed = digest([effective(settings, (TRAINING, MEASURING)), settings.recipes.get(FINETUNE)])
     kept = context.checkpoints and context.checkpoints / f"{job.label}-{agreed}-{context.code}.csv"
-    if kept is None or not kept.exists():
+    if kept is not None and kept.exists() and not settings.keep_network:
+        text = kept.read_text("utf-8")
+        remember(context, json.loads(kept.with_suffix(".json").read_text("utf-8")))
+    else:
         own = Rows(settings.name, settings.data.collection)
-        Measurement(own, context, job, model, train, test).add()
+        Measurement(own, context, job, model or job.train(context, train), train, test).add()
         text = pd.concat(own.frames).to_csv(index=False)
         if kept is not None and context.world.leads:
+            write_text(kept.with_suffix(".json"), json.dumps(memory_of(context, set(context.histories) - before)))
             write_text(kept, text)
-    else:
-        text = kept.read_text("utf-8")
     rows.frames.append(pd.read_csv(StringIO(text)))  # the same types, whether it was kept or not
+
+
+def memory_of(context: Context, fits: set[str]) -> dict[str, dict]:
+    """How some fits went, as numbers that JSON takes as they are."""
+    seconds = {name: took for name, took in context.fit_seconds.items() if name.rpartition("-")[0] in fits}
+    return {"histories": {name: context.histories[name].plain() for name in sorted(fits)}, "seconds": seconds}
+
+
+def remember(context: Context, memory: dict[str, dict]) -> None:
+    """As if these fits had been trained in this sitting."""
+    context.histories.update({name: History.of(plain) for name, plain in memory["histories"].items()})
+    context.fit_seconds.update(memory["seconds"])
+    context.resumed.extend(memory["seconds"])
 
 
 class Measurement:

@@ -50,9 +50,9 @@ def run(settings: ImageRun, context: Context) -> pd.DataFrame:
         else:
             start = as_fit(load_weights(build(), settings.pretrained), first.settings.model, train, context)
             first = replace(first, start=start)
-        add_measured(rows, context, first, start, train, test)
+        add_measured(rows, context, first, train, test, start)
         for method, recipe, own in recipes(settings):
             if method is not NN or own.trainer.prune_to is not None:
                 job = replace(first, method=method, recipe=recipe, settings=own, start=start)
-                add_measured(rows, context, job, job.train(context, train), train, test)
+                add_measured(rows, context, job, train, test)
     return rows.table()

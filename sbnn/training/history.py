@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,6 +41,14 @@ class History:
         values = torch.stack(self.measures).tolist() if self.measures else []
         lines = zip(self.epochs, values, self.seconds, strict=True)
         return [dict(zip(COLUMNS, (epoch, *own, spent), strict=True)) for epoch, own, spent in lines]
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON has it, between two epochs."""
+        return {**vars(self), "measures": [own.tolist() for own in self.measures], "looks": []}
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> "History":
+        return cls(**{**plain, "measures": [torch.tensor(own) for own in plain["measures"]]})
 
     @staticmethod
     def joined(parts: Sequence["History"]) -> "History":

@@ -5,6 +5,7 @@ import pytest
 
 from sbnn.commands.run import execute
 from sbnn.errors import ConfigError
+from sbnn.experiments.images import Job
 from sbnn.experiments.recipes import recipes
 from sbnn.model.methods import GMP, METHODS, SBNN
 from sbnn.report.results import Results
@@ -49,6 +50,32 @@ def test_seeds_are_replicates(configured, tmp_path, has_images):
     assert errors.value.nunique() == 2
     kept = rows[rows.metric == "gradual_kept"].groupby("replicate").value.sum()
     assert (kept == 266_200 - round(0.9 * 266_200) + 410).all()  # biases stay
+
+
+def test_what_was_measured_before_a_cut_is_not_trained_again(configured, tmp_path, has_images, monkeypatch):
+    has_images("mnist")
+    keys = ("recipe=gradual", "rivals=[]", "vary.network=[lenet_300_100]", "prune_gradually=[0.9,0.95]")
+    whole = run(configured, tmp_path / "whole" / "out", *LENET, *keys)
+    trained, really = [], Job.train
+
+    def train(job, *given):
+        trained.append(job.settings.trainer.prune_to)
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        return really(job, *given)
+
+    monkeypatch.setattr(Job, "train", train)
+    with pytest.raises(KeyboardInterrupt):
+        run(configured, tmp_path / "cut" / "out", *LENET, *keys)
+    for checkpoint in (tmp_path / "cut" / ".checkpoints").rglob("*.pt"):
+        checkpoint.unlink()
+    again = run(configured, tmp_path / "cut" / "out", *LENET, *keys)
+
+    assert trained == [0.9, 0.95, 0.95]
+    pd.testing.assert_frame_equal(again, whole)
+    histories = [pd.read_csv(tmp_path / name / "out" / "history.csv") for name in ("whole", "cut")]
+    pd.testing.assert_frame_equal(*(history.drop(columns="seconds") for history in histories))
+    assert not list(tmp_path.rglob("*.pt"))
 
 
 def test_whole_units_are_pruned_too(configured, tmp_path, has_images):
