@@ -36,9 +36,14 @@ class Dropout(nn.Module):
         return x * (torch.rand_like(x) >= self.rate) / (1 - self.rate)
 
 
-def mlp(inputs: int, hidden: Sequence[int], outputs: int = 1, dropout: bool = False) -> nn.Sequential:
-    """ReLU layers of the given widths and a linear output; `dropout` follows every hidden layer."""
-    layers: list[nn.Module] = []
+def mlp(
+    inputs: int, hidden: Sequence[int], outputs: int = 1, dropout: bool = False, of_inputs: bool = False
+) -> nn.Sequential:
+    """ReLU layers of the given widths and a linear output.
+
+    `dropout` follows every hidden layer, and comes before the first one too if it is also `of_inputs`.
+    """
+    layers: list[nn.Module] = [Dropout()] if dropout and of_inputs else []
     for width in hidden:
         layers += [nn.Linear(inputs, width), nn.ReLU()]
         if dropout:

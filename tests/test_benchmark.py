@@ -43,6 +43,7 @@ def test_writes_rows_tables_and_a_figure(benchmark, tmp_path, capsys):
         "rows.csv",
         "steps.csv",
         "small.csv",
+        "cost.png",
         "cost.svg",
     }
     assert "What a step costs" in (tmp_path / "README.md").read_text()

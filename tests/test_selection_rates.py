@@ -26,7 +26,13 @@ def check(monkeypatch):
 def test_writes_rows_config_table_and_figure(check, tmp_path):
     arguments = ["--folder", str(tmp_path), "--repetitions", "2", "--only", "no effects, few rows", "two classes"]
     check.main(arguments, SpikeSlabRegressor(hidden=(4,), steps=5, replicas=2))
-    assert {path.name for path in tmp_path.iterdir()} == {"rows.csv", "config.yaml", "table.csv", "rates.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "rows.csv",
+        "config.yaml",
+        "table.csv",
+        "rates.png",
+        "rates.svg",
+    }
     rows, config = pd.read_csv(tmp_path / "rows.csv"), yaml.safe_load((tmp_path / "config.yaml").read_text())
     assert len(rows) == 2 * 2 * len(check.TARGETS)
     assert rows.false_share.between(0, 1).all()

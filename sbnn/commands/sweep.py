@@ -111,9 +111,10 @@ class Ledger(Callback):
         write_text(folder / "sweep.csv", table.to_csv(index=False, float_format="%.6g"))
         figure = heat_map(table, keys, title=name)
         if figure is None:
-            (folder / "sweep.svg").unlink(missing_ok=True)  # of an earlier sweep of these keys
+            for kind in ("png", "svg"):  # of an earlier sweep of these keys
+                (folder / f"sweep.{kind}").unlink(missing_ok=True)
         else:
-            save(figure, folder / "sweep.svg")
+            save(figure, folder / "sweep.png")
         announce(table, keys)
         if any(job.get("on_test_data") for job in jobs):
             print("These are errors on test data; data.evaluate_on=validation is for choosing.")

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 import torch
-from sklearn.linear_model import LinearRegression
 from torch import Tensor
 
 from sbnn.compression.relevance import psi
@@ -12,9 +11,10 @@ from sbnn.compression.selection import best_share, cross_validated_errors, selec
 from sbnn.data.replicas import ReplicaData
 from sbnn.data.simulated import Simulated, ramp
 from sbnn.errors import ConfigError
+from sbnn.experiments.linear import squared_errors, wald
 from sbnn.experiments.simulated import DATA, Cell, check_alphas, crossed, parts, replicas, seeds
 from sbnn.model.fit import Fit
-from sbnn.model.methods import BNN, BNN_VS, BNN_VS_CV, LM, NN, NN_DR, SBNN, Method
+from sbnn.model.methods import BNN, BNN_VS, BNN_VS_CV, LM, NN, NN_DR, NN_DR_IN, SBNN, Method
 from sbnn.networks import mlp
 from sbnn.runs.context import Context
 from sbnn.runs.rows import Rows
@@ -105,7 +105,8 @@ class Group:
     ) -> Fit:
         """Train one replica per dataset, or as `trained` says, under a name of its own."""
         settings, trained = settings or self.settings, trained or Replicas(self.cells)
-        network = mlp(self.features, settings.network.hidden, dropout=trained.dropout is not None)
+        dropout, of_inputs = trained.dropout is not None, method is NN_DR_IN
+        network = mlp(self.features, settings.network.hidden, dropout=dropout, of_inputs=of_inputs)
         start = Start(method, network, settings.model, trained.start, trained.dropout)
         names = IDENTITY if trained.copies is None else (*IDENTITY, trained.copies)
         streams = seeds(settings, label, trained.cells, *names)
@@ -118,9 +119,12 @@ class Group:
         self.add_selected(rows, BNN_VS, self.settings.selection.keep_share)
         for method in (NN, BNN):
             self.add_errors(rows, method, self.fit(method, self.data, method.name))
-        tuned = Replicas(self.cells, dropout=self.tuned_dropout())
-        self.add_errors(rows, NN_DR, self.fit(NN_DR, self.data, NN_DR.name, tuned))
-        for part, values in self.linear_model().items():
+        for method in (NN_DR, NN_DR_IN):
+            rates, held_out = self.tuned_dropout(method)
+            tuned = Replicas(self.cells, dropout=rates)
+            self.add_errors(rows, method, self.fit(method, self.data, method.name, tuned))
+            rows.add(self.cells, "held_out_mse", held_out, method=method.name)
+        for part, values in zip(("train", "test"), squared_errors(self.data, self.data, self.test), strict=True):
             rows.add(self.cells, f"{part}_mse", values, method=LM.name)
 
     def cross_validate(self, rows: Rows) -> None:
@@ -136,24 +140,39 @@ class Group:
         errors = cross_validated_errors(train, self.data, choice.folds, choice.thresholds)
         detected = best_share(errors, choice.thresholds, choice.rule)
         rows.add(self.cells, "detected_share", detected, method=BNN_VS_CV.name)
-        rows.add(self.cells, "actual_share", self.datasets.active.double().mean(1), method=BNN_VS_CV.name)
+        actual = self.datasets.active.double().mean(1)
+        rows.add(self.cells, "actual_share", actual, method=BNN_VS_CV.name)
         self.add_selected(rows, BNN_VS_CV, detected)
+        for method, relevance in ((BNN_VS_CV, self.relevance()), (LM, wald(self.data))):
+            rows.add(
+                self.cells, "true_count_accuracy", self.accuracy(select_top(relevance, actual)), method=method.name
+            )
+
+    def relevance(self) -> Tensor:
+        """Of every feature to the full network, (R, D)."""
+        return psi(self.full.layout, self.full.inclusion())
+
+    def accuracy(self, keep: Tensor) -> Tensor:
+        """Share of the features that are rightly kept or dropped, (R,)."""
+        return (keep == self.datasets.active).double().mean(1)
 
     def add_selected(self, rows: Rows, method: Method, share: float | Tensor) -> None:
         """Keep the top share of the features, train on them alone (Algorithm 2), and measure."""
-        keep = select_top(psi(self.full.layout, self.full.inclusion()), share)
+        keep = select_top(self.relevance(), share)
         selected = self.fit(method, self.data.keeping(keep), method.name)
         self.add_errors(rows, method, selected, keep)
-        accuracy = (keep == self.datasets.active).double().mean(1)
-        rows.add(self.cells, "accuracy", accuracy, method=method.name)
+        rows.add(self.cells, "accuracy", self.accuracy(keep), method=method.name)
 
     def add_errors(self, rows: Rows, method: Method, model: Fit, keep: Tensor | None = None) -> None:
         for part, data in (("train", self.data), ("test", self.test)):
             data = data if keep is None else data.keeping(keep)
             rows.add(self.cells, f"{part}_mse", model.errors(data).square(), method=method.name)
 
-    def tuned_dropout(self) -> Tensor:
-        """The rate with the lowest error on a held-back part of each training set; rates are replicas too."""
+    def tuned_dropout(self, method: Method) -> tuple[Tensor, Tensor]:
+        """The rate with the lowest error on a held-back part of each training set, and that error.
+
+        Rates are replicas too. Where inputs are dropped as well, it is at the same rate.
+        """
         choices = self.settings.dropout.rates
         rates = torch.tensor(choices, device=self.context.device, dtype=self.context.dtype)
         cut = self.data.size - validation_rows(self.settings)
@@ -162,17 +181,6 @@ class Group:
         cells = [{**cell, "rate": rate} for cell in self.cells for rate in choices]
         part = every.trained_on(every.rows[:, :cut])
         trained = Replicas(cells, "rate", dropout=rates.repeat(len(self.cells)))
-        tuning = self.fit(NN_DR, part, f"{NN_DR.name} tuning", trained)
-        errors = tuning.errors(part.at(every.rows[:, cut:])).view(len(self.cells), -1)
-        return rates[errors.argmin(1)]
-
-    def linear_model(self) -> dict[str, Tensor]:
-        """Least squares on all features."""
-        errors = {"train": [], "test": []}
-        for r in range(len(self.cells)):
-            x, y = (t[0].double().cpu().numpy() for t in self.data[r : r + 1].all())
-            model = LinearRegression().fit(x, y)
-            for part, data in (("train", self.data), ("test", self.test)):
-                x, y = (t[0].double().cpu().numpy() for t in data[r : r + 1].all())
-                errors[part].append(((model.predict(x) - y) ** 2).mean())
-        return {part: torch.tensor(values) for part, values in errors.items()}
+        tuning = self.fit(method, part, f"{method.name} tuning", trained)
+        errors = tuning.errors(part.at(every.rows[:, cut:])).square().view(len(self.cells), -1)
+        return rates[errors.argmin(1)], errors.amin(1)

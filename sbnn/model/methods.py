@@ -100,8 +100,11 @@ L0 = Method("L0", "L0", _count, HardConcrete, ("gate", "magnitude"), is_rival=Tr
 LM = Method("LM", "LM", _no_prior, Deterministic, POINT)  # a network without hidden layers: least squares
 BNN_VS = replace(SBNN, name="BNN_VS", label="BNN_VS")  # on the top share of the features
 BNN_VS_CV = replace(SBNN, name="BNN_VS_CV", label="BNN_VS_CV")  # on a share that cross-validation chose
+NN_DR_IN = replace(NN_DR, name="NN_Dr_in", label="MC dropout, inputs too", is_rival=False)
 
 METHODS = {
     method.name: method
-    for method in (SBNN, BBB, BNN, NN, NN_DR, LM, BNN_VS, BNN_VS_CV, MAP, BMR, GMP, DC, RIGL, DNS, SPARSE_VD, SVBNN, L0)
-}
+    for method in (
+        SBNN, BBB, BNN, NN, NN_DR, LM, BNN_VS, BNN_VS_CV, MAP, BMR, GMP, DC, RIGL, DNS, SPARSE_VD, SVBNN, L0, NN_DR_IN,
+    )
+}  # fmt: skip

@@ -15,6 +15,8 @@ class Report(ABC):
 
     # By the ids in paper/claims.csv: how each of the experiment's claims is judged from its rows.
     claims: ClassVar[dict[str, Judge]]
+    # And how those were judged before whose criterion the second round altered.
+    claims_before: ClassVar[dict[str, Judge]] = {}
 
     @abstractmethod
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -79,7 +79,7 @@ def draw(folder: Path) -> None:
     for name, table in tables(rows).items():
         write_text(folder / f"{name}.csv", table.to_csv(index=False))
     for name, figure in figures(rows).items():
-        save(figure, folder / f"{name}.svg")
+        save(figure, folder / f"{name}.png")
 
 
 def chapter(results: Path, words: dict) -> Iterator[Block]:

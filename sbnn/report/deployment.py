@@ -68,7 +68,7 @@ def draw(folder: Path) -> None:
     rows = pd.read_csv(folder / "rows.csv")
     write_text(folder / "table.csv", table(rows).to_csv(index=False))
     for name, figure in figures(rows).items():
-        save(figure, folder / f"{name}.svg")
+        save(figure, folder / f"{name}.png")
 
 
 def chapter(results: Path, words: dict) -> Iterator[Block]:

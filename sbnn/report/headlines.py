@@ -16,10 +16,10 @@ from sbnn.report.names import called
 from sbnn.report.perceptrons import PRUNED, published
 from sbnn.report.perceptrons import network as perceptron
 from sbnn.report.results import Results
-from sbnn.report.simulated_correlation import correlations
-from sbnn.report.simulated_pruning import largest_droprates
+from sbnn.report.simulated_correlation import of_scale
+from sbnn.report.simulated_pruning import prunable_shares
 from sbnn.report.simulated_relevance import influence_correlation
-from sbnn.report.simulated_selection import FIXED, accuracies, along
+from sbnn.report.simulated_selection_claims import FIXED, accuracies, along
 from sbnn.report.uci_claims import found, missed
 from sbnn.report.uci_contests import gradual
 from sbnn.report.uci_pruning import prunable, summary
@@ -51,7 +51,8 @@ def relevance(rows: Rows) -> Headline:
 
 
 def correlation(rows: Rows) -> Headline:
-    lowest = correlations(rows).groupby(["f", "alpha"]).value.mean().min()
+    found = of_scale(rows, "raw")
+    lowest = found[found.metric == "correlation"].groupby(["f", "alpha"]).value.mean().min()
     return Headline("2a", "lowest correlation of relevance φ and effect β", printed("2a"), f"{lowest:.3f}")
 
 
@@ -61,7 +62,7 @@ def selection(rows: Rows) -> Headline:
 
 
 def simulated(rows: Rows) -> Headline:
-    most = largest_droprates(rows)["mean"].loc[0.2]
+    most = prunable_shares(rows, "paper")[0.2].mean()
     return Headline("4a", "weights that can go with 20 % of the features active", printed("4a"), percent(most))
 
 

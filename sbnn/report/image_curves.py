@@ -7,7 +7,7 @@ import pandas as pd
 
 from sbnn.report.cells import Measured, Published
 from sbnn.report.names import by_own_score, called, order
-from sbnn.report.statistics import times
+from sbnn.report.statistics import in_deviations, times
 from sbnn.report.style import DASHES
 
 NETWORK = ["method", "recipe", "network", "width", "augmentation", "epochs"]
@@ -40,6 +40,8 @@ class Curve:
         self.switched = switched.groupby("droprate").value.mean().to_dict()
         self.se = self.spread.get(0.0)
         self.epochs, self.images = (None, None) if errors.empty else errors[["epochs", "measured"]].iloc[0]
+        found = rows[rows.metric == "error"].assign(replicate=rows.get("replicate", 0))  # a line a seed
+        self.seeds = 100 * found.pivot_table(index="replicate", columns="droprate", values="value")
         self.trained = "" if errors.empty else times(errors)
 
     def has(self, *droprates: float) -> bool:
@@ -64,6 +66,18 @@ class Curve:
         before, after = self.spread[0.0] ** 2, self.spread[droprate] ** 2
         between = (before + after - self.rise_error(droprate) ** 2) / 2
         return math.sqrt(max(0.0, after + (1 + rise) ** 2 * before - 2 * (1 + rise) * between)) / (full or math.nan)
+
+    def below(self, limit: float, droprate: float) -> float:
+        """How far the error is below a limit, in standard deviations over seeds."""
+        return in_deviations(limit - self.seeds[droprate])
+
+    def rise_below(self, limit: float, droprate: float) -> float:
+        """The same of the rise above the full network's error."""
+        return in_deviations(limit - (self.seeds[droprate] - self.seeds[0.0]))
+
+    def relative_rises(self, droprate: float) -> pd.Series:
+        """Of every seed."""
+        return self.seeds[droprate] / self.seeds[0.0] - 1
 
     def change(self, droprate: float) -> str:
         return f"{self.error[0.0]:.2f} % to {self.error[droprate]:.2f} %"

@@ -28,6 +28,7 @@ from sbnn.report.frontier import frontier
 from sbnn.report.image_curves import NETWORK, UNIT, Curve, calibration, cell, own_curves
 from sbnn.report.names import called
 from sbnn.report.operating_points import operating_points
+from sbnn.report.statistics import in_deviations
 from sbnn.report.style import PRINTED as PRINTED_LOOK
 from sbnn.report.style import left, line, look, name_lines, panels, plain_ticks, weights_left
 from sbnn.report.units import units
@@ -49,9 +50,10 @@ def at_most(name: str, droprate: float, limit: float, stated: tuple[str, ...]) -
         )
         best = max((recipe for recipe in margins if recipe in stated), key=margins.get, default=None)
         by_stated = best is not None and margins[best] >= 0
-        se = curves[best or next(iter(margins))].spread[droprate]
+        shown = curves[best or next(iter(margins))]
         holds = [by_stated, by_stated or max(margins.values()) >= 0]
-        return Finding(text, se, holds, " points", margins.get(best))
+        over_seeds = [shown.below(limit, droprate)] if best else []
+        return Finding(text, shown.spread[droprate], holds, " points", margins.get(best), margins=over_seeds)
 
     return find
 
@@ -62,7 +64,8 @@ def set_1(rows: pd.DataFrame) -> Finding:
         return LEFT_OUT
     full, lost = curve.error[0.0], curve.error[0.98]
     holds = [full <= 0.85, curve.rise(0.96) <= 0.15, lost > 1.5]
-    return Finding(errors(curve, 0.0, 0.96, 0.98), curve.se, holds, " points", 0.85 - full)
+    margins = [curve.below(0.85, 0.0), curve.rise_below(0.15, 0.96), -curve.below(1.5, 0.98)]
+    return Finding(errors(curve, 0.0, 0.96, 0.98), curve.se, holds, " points", 0.85 - full, margins=margins)
 
 
 def set_2(rows: pd.DataFrame) -> Finding:
@@ -71,7 +74,8 @@ def set_2(rows: pd.DataFrame) -> Finding:
         return LEFT_OUT
     full, last = curve.error[0.0], curve.error[0.997]
     holds = [full <= 1.18, curve.rise(0.992) <= 0.15, last <= 2.0]
-    return Finding(errors(curve, 0.0, 0.992, 0.997), curve.se, holds, " points", 1.18 - full)
+    margins = [curve.below(1.18, 0.0), curve.rise_below(0.15, 0.992), curve.below(2.0, 0.997)]
+    return Finding(errors(curve, 0.0, 0.992, 0.997), curve.se, holds, " points", 1.18 - full, margins=margins)
 
 
 def sturdier(rows: pd.DataFrame) -> Finding:
@@ -81,7 +85,9 @@ def sturdier(rows: pd.DataFrame) -> Finding:
     se = math.hypot(one.spread[0.98], two.spread[0.98])  # at 98 %, where they are nearer each other
     noise = within(two.error[0.98] - one.error[0.98], se)
     text = f"set 1 {errors(one, 0.0, 0.98)}; set 2 {errors(two, 0.0, 0.98)}{noise}"
-    return Finding(text, se, [two.error[0.0] > one.error[0.0], two.error[0.98] < one.error[0.98]], " points")
+    holds = [two.error[0.0] > one.error[0.0], two.error[0.98] < one.error[0.98]]
+    above = (two.seeds - one.seeds).dropna()  # seed by seed
+    return Finding(text, se, holds, " points", margins=[in_deviations(above[0.0]), in_deviations(-above[0.98])])
 
 
 class LenetPruning(CompressionReport):

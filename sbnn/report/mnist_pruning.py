@@ -1,8 +1,8 @@
 """Experiment 6: MNIST, two hidden layers, by width and as the widest network is pruned."""
 
 import math
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -13,12 +13,20 @@ from sbnn.report.claims import LEFT_OUT, Finding, Judge, within
 from sbnn.report.image_curves import NETWORK, UNIT, calibration, cell, curves, named
 from sbnn.report.names import RECIPES, called
 from sbnn.report.perceptrons import PRUNED, PerceptronReport, figure, network, papers_curves, pruning, published, widest
+from sbnn.report.statistics import in_deviations
 from sbnn.report.style import INK, look, panels
 
 WIDTHS = (400, 800, 1200)
 
-# Our figure, its standard error in points, whether the criterion holds, and by how much if that is one number.
-Judged = tuple[str, float | None, list[bool], float | None]
+
+class Judged(NamedTuple):
+    """Our figure, its standard error in points, whether the criterion holds, and the margins that a Finding has."""
+
+    text: str
+    se: float | None
+    holds: list[bool]
+    margin: float | None = None
+    margins: Sequence[float] = ()
 
 
 def by_recipe(judge: Callable[[pd.DataFrame, str], Judged | None]) -> Judge:
@@ -28,11 +36,12 @@ def by_recipe(judge: Callable[[pd.DataFrame, str], Judged | None]) -> Judge:
         judged = {recipe: found for recipe in ("paper", "tuned") if (found := judge(rows, recipe)) is not None}
         if not judged:
             return LEFT_OUT
-        text = "; ".join(f"{RECIPES[recipe]} {found[0]}" for recipe, found in judged.items())
-        _, se, holds, margin = judged.get("paper") or ("", judged["tuned"][1], [False], None)
+        text = "; ".join(f"{RECIPES[recipe]} {found.text}" for recipe, found in judged.items())
+        stated = judged.get("paper") or Judged("", judged["tuned"].se, [False])
+        holds = stated.holds
         if not all(holds) and "tuned" in judged:
-            holds = [*holds, *judged["tuned"][2]]
-        return Finding(text, se, holds, " points", margin)
+            holds = [*holds, *judged["tuned"].holds]
+        return Finding(text, stated.se, holds, " points", stated.margin, margins=list(stated.margins))
 
     return find
 
@@ -48,7 +57,9 @@ def full_errors(rows: pd.DataFrame, recipe: str) -> Judged | None:
     holds = [width in run and margins[width] >= 0 for width in WIDTHS]
     text = " / ".join(f"{run[width].error[0.0]:.2f}" if width in run else "not run" for width in WIDTHS)
     epochs = max(curve.epochs for curve in run.values())
-    return f"{text} % ({epochs} epochs)", max(curve.se for curve in run.values()), holds, min(margins.values(), key=abs)
+    se, nearest = max(curve.se for curve in run.values()), min(margins.values(), key=abs)
+    over_seeds = [curve.below(limits[width], 0.0) for width, curve in run.items()]
+    return Judged(f"{text} % ({epochs} epochs)", se, holds, nearest, over_seeds)
 
 
 @by_recipe
@@ -58,14 +69,17 @@ def survives(rows: pd.DataFrame, recipe: str) -> Judged | None:
         return None
     margin = round(0.15 - curve.rise(0.98), 2)
     text = f"{curve.change(0.98)} ({curve.epochs} epochs)"
-    return text, curve.rise_error(0.98), [margin >= 0], margin
+    return Judged(text, curve.rise_error(0.98), [margin >= 0], margin, [curve.rise_below(0.15, 0.98)])
 
 
 @by_recipe
 def excluded(rows: pd.DataFrame, recipe: str) -> Judged | None:
     below = rows[(rows.metric == "inclusion_below") & (rows.threshold == 0.25) & (rows.augmentation == "none")]
     share = below[(below.recipe == recipe) & (below.width == PRUNED)]["value"]
-    return None if share.empty else (f"{share.iloc[0]:.1%} have p < 0.25", None, [bool(share.iloc[0] > 0.95)], None)
+    if share.empty:
+        return None
+    holds, margins = [bool(share.mean() > 0.95)], [in_deviations(share - 0.95)]
+    return Judged(f"{share.mean():.1%} have p < 0.25", None, holds, margins=margins)
 
 
 @by_recipe
@@ -77,7 +91,8 @@ def cheaper_than_bbb(rows: pd.DataFrame, recipe: str) -> Judged | None:
     se = math.hypot(curve.relative_error(0.98), rival.relative_error(0.98))
     texts = (f"{c.relative_rise(0.98):+.1%} ({c.change(0.98)}, {c.epochs} epochs)" for c in (curve, rival))
     text = f" against {BBB.label}'s ".join(texts) + within(own - other, se)
-    return text, 100 * se, [own < other, other - own > 2 * se], None
+    margins = [in_deviations((rival.relative_rises(0.98) - curve.relative_rises(0.98)).dropna())]
+    return Judged(text, 100 * se, [own < other, other - own > 2 * se], margins=margins)
 
 
 class MnistPruning(PerceptronReport):

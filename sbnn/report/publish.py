@@ -111,9 +111,9 @@ def finish(results: Results, new: Path, judged: bool, gathered: bool = True) -> 
     for name, table in results.tables.items():
         write_text(new / f"{name}.csv", as_csv(table))
     for name, figure in results.report.figures(results.rows).items():
-        save(figure, new / f"{name}.svg")
+        save(figure, new / f"{name}.png")
     if results.history is not None and len(results.history):
-        save(history.figure(results.history), new / "history.svg")
+        save(history.figure(results.history), new / "history.png")
     if on_page and results.is_judged:
         write_text(new / "claims.csv", results.verdicts.to_csv(index=False))
     results.facts["files"] = sorted([*(path.name for path in new.iterdir()), "run.json"])

@@ -71,7 +71,8 @@ class Results:
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        return judge(self.facts["experiment"], self.report.claims, self.rows, self.facts["budget"])
+        report = self.report
+        return judge(self.facts["experiment"], report.claims, self.rows, self.facts["budget"], report.claims_before)
 
     @property
     def headline(self) -> float:

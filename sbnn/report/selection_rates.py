@@ -59,7 +59,7 @@ def draw(folder: Path) -> None:
     """Write table and figure from a folder's rows.csv."""
     rows = pd.read_csv(folder / "rows.csv")
     write_text(folder / "table.csv", table(rows).to_csv(index=False))
-    save(figure(rows), folder / "rates.svg")
+    save(figure(rows), folder / "rates.png")
 
 
 def chapter(results: Path, words: dict) -> Iterator[Block]:

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from sbnn.report.base import Report
 from sbnn.report.claims import LEFT_OUT, Finding, Judge
 from sbnn.report.simulated import wide
+from sbnn.report.statistics import in_deviations
 from sbnn.report.style import BLUE, VERMILLION, panels
 
 
@@ -23,7 +24,8 @@ def follows_influence(psi: str, sign: int) -> Judge:
         if r.isna().any():  # a single alpha has no correlation
             return LEFT_OUT
         margin = sign * r.mean() - 0.95
-        return Finding(f"r = {r.mean():.3f}", r.sem(), [margin >= 0], margin=margin)
+        margins = [in_deviations(sign * r - 0.95)]
+        return Finding(f"r = {r.mean():.3f}", r.sem(), [margin >= 0], "", margin, len(r), margins)
 
     return find
 

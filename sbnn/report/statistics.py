@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
@@ -38,4 +39,23 @@ def paired(ours: pd.Series, other: pd.Series, test_over_train: float = 0.0) -> D
     if len(difference) < 2:
         return None
     mean, se = difference.mean(), difference.std() * math.sqrt(1 / len(difference) + test_over_train)
-    return Difference(mean, se, bool(abs(mean) > stats.t.ppf(0.975, len(difference) - 1) * se))
+    return Difference(mean, se, bool(abs(mean) > student(len(difference)) * se))
+
+
+def student(replicates: int | None) -> float:
+    """Student's two-sided 95 % bound, in standard errors over so many replicates; 2 where these are not counted."""
+    return 2.0 if replicates is None else float(stats.t.ppf(0.975, replicates - 1))
+
+
+def in_deviations(distances: pd.Series | np.ndarray, beyond_noise: bool = False) -> float:
+    """The mean distance to a limit, positive if it is met, in standard deviations over replicates.
+
+    A limit that is to be met `beyond_noise` is Student's bound away.
+    """
+    values = np.asarray(distances, dtype=float)
+    if len(values) < 2:
+        return math.nan
+    deviation, mean = values.std(ddof=1), values.mean()
+    if deviation <= 1e-12 * (1 + abs(mean)):  # no more than rounding
+        return math.copysign(math.inf, mean)
+    return float(mean / deviation - beyond_noise * student(len(values)) / math.sqrt(len(values)))

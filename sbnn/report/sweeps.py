@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from sbnn.report.heat_map import draw
 from sbnn.report.style import panels
 
 
@@ -30,18 +31,11 @@ def heat_map(table: pd.DataFrame, keys: list[str], title: str) -> Figure | None:
         return None
     height, width = cells.shape
     drawn, (ax,) = panels(1, width=2.2 + 0.75 * width, height=1.5 + 0.45 * height)
-    image = ax.imshow(cells, cmap="cividis", aspect="auto")
-    ax.set_xticks(range(width), [str(value) for value in cells.columns], rotation=90 if width > 8 else 0)
-    ax.set_yticks(range(height), [str(value) for value in cells.index])
-    ax.set_xlabel(keys[1])
-    ax.set_ylabel(keys[0])
+    image = draw(ax, cells)
+    ax.tick_params(axis="x", rotation=90 if width > 8 else 0)
     ax.set_title("\n".join(textwrap.wrap(title.replace(",", ", "), 12 + 12 * width)))
-    ax.grid(visible=False)
     for (i, j), value in np.ndenumerate(cells.to_numpy()):
-        if not math.isnan(value):
-            dark = image.norm(value) < 0.5
-            ax.text(j, i, f"{value:.4g}", ha="center", va="center", color="white" if dark else "black")
-        elif not math.isnan(run.iloc[i, j]):
+        if math.isnan(value) and not math.isnan(run.iloc[i, j]):
             ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, hatch="///", edgecolor="#666666", linewidth=0))
             ax.text(j, i, "failed", ha="center", va="center", backgroundcolor="white")
     drawn.colorbar(image, ax=ax, label="headline (lower is better)")

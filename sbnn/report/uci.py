@@ -1,5 +1,6 @@
 """What tables and judges of Experiment 5 start from: our means over the splits, and what others published."""
 
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,10 +30,16 @@ class Network(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """A mean over the splits and its standard error."""
+    """A mean over the splits, its standard error, and how many there are."""
 
     mean: float
     se: float
+    splits: int
+
+    def below(self, limit: float) -> float:
+        """How far it is below a limit, in standard deviations over the splits."""
+        deviation = self.se * math.sqrt(self.splits)
+        return (limit - self.mean) / deviation if deviation > 0 else math.nan
 
 
 def papers_width(dataset: str) -> int:
@@ -49,7 +56,9 @@ def estimates(rows: pd.DataFrame) -> dict[tuple, Estimate]:
     """Mean RMSE and its standard error by the values of CURVE."""
     found = summary(rows, "rmse")
     keys = found[CURVE].itertuples(index=False, name=None)
-    return {key: Estimate(*line) for key, *line in zip(keys, found["mean"], found["se"], strict=True)}
+    return {
+        key: Estimate(*line) for key, *line in zip(keys, found["mean"], found["se"], found["replicates"], strict=True)
+    }
 
 
 def published(dataset: str, method: str, droprate: float = 0.0) -> Published | None:

@@ -32,11 +32,16 @@ def missed(cells: dict[str, Estimate], droprate: float) -> list[str]:
     """Where we are worse than the paper by more than two of its standard errors, to its two decimals."""
     names = []
     for name, ours in cells.items():
-        paper = published(name, SBNN.name, droprate)
-        limit = paper.value + 2 * paper.error
+        limit = limit_on(name, droprate)
         if round(ours.mean, 2) > limit + 1e-9:
             names.append(f"{name} by {ours.mean - limit:.2f}")
     return names
+
+
+def limit_on(name: str, droprate: float) -> float:
+    """The paper's RMSE plus two of its standard errors."""
+    paper = published(name, SBNN.name, droprate)
+    return paper.value + 2 * paper.error
 
 
 def as_good_as_the_paper(droprate: float) -> Judge:
@@ -50,7 +55,9 @@ def as_good_as_the_paper(droprate: float) -> Judge:
         if tuned := found(rows, "tuned", droprate):
             text += f"; tuned {len(tuned) - len(missed(tuned, droprate))} of {len(tuned)}"
         holds = [False] * len(worse) + [True] * (len(cells) - len(worse))
-        return Finding(text, [ours.se for ours in cells.values()], holds + incomplete(cells))
+        # What rounds to the limit still meets it.
+        margins = [ours.below(limit_on(name, droprate) + 0.005) for name, ours in cells.items()]
+        return Finding(text, [ours.se for ours in cells.values()], holds + incomplete(cells), margins=margins)
 
     return find
 
@@ -61,21 +68,27 @@ def flat_to_half(rows: pd.DataFrame) -> Finding:
     if not rises:
         return LEFT_OUT
     flat = [n for n, rise in rises.items() if rise <= 0.05]
-    lost = [f"{n} (+{rise:.0%}{rise_error(rows, n)})" for n, rise in rises.items() if rise > 0.05]
+    estimates = {n: Estimate(rise, *rise_error(rows, n)) for n, rise in rises.items()}
+    lost = [f"{n} (+{rise:.0%}{spread(estimates[n])})" for n, rise in rises.items() if rise > 0.05]
     text = f"flat on {len(flat)}: {', '.join(flat) or 'none'}; loss on {len(lost)}: {', '.join(lost) or 'none'}"
     if UNJUDGED in half:
         change = f"{full[UNJUDGED].mean:.4f} to {half[UNJUDGED].mean:.4f}"
         text += f"; not judged: {UNJUDGED} ({change}), on which the paper's two decimals say too little"
-    return Finding(text, None, [(n in flat) != (n in EARLY_LOSS) for n in rises] + incomplete(full))
+    margins = [ours.below(0.05) * (-1 if n in EARLY_LOSS else 1) for n, ours in estimates.items()]
+    holds = [(n in flat) != (n in EARLY_LOSS) for n in rises]
+    return Finding(text, None, holds + incomplete(full), margins=margins)
 
 
-def rise_error(rows: pd.DataFrame, dataset: str) -> str:
-    """Standard error of the rise from full to half, which is measured on the same splits."""
+def spread(rise: Estimate) -> str:
+    return f" ± {rise.se:.0%}" if np.isfinite(rise.se) else ""
+
+
+def rise_error(rows: pd.DataFrame, dataset: str) -> tuple[float, int]:
+    """Standard error of the rise from full to half, which is measured on the same splits, and how many these are."""
     wanted = [dataset, papers_width(dataset), SBNN.name, "paper", SBNN.score]
     own = rows[(rows[CURVE[:-1]] == wanted).all(axis=1)]
     curves = own[own.metric == "rmse"].pivot_table(index="replicate", columns="droprate", values="value")
-    error = (curves[0.5] - curves[0.0]).sem() / curves[0.0].mean()
-    return f" ± {error:.0%}" if np.isfinite(error) else ""
+    return float((curves[0.5] - curves[0.0]).sem() / curves[0.0].mean()), len(curves)
 
 
 def lowest_of_all(rows: pd.DataFrame) -> Finding:

@@ -119,7 +119,8 @@ def cell(
     ours = found.get((*network, method.name, recipe, score, droprate))
     if ours is None:
         return NOT_RUN
-    return Measured(*ours, DECIMALS.get(network.dataset, 2), papers(network, droprate) if method is SBNN else None)
+    theirs = papers(network, droprate) if method is SBNN else None
+    return Measured(ours.mean, ours.se, DECIMALS.get(network.dataset, 2), theirs)
 
 
 def comparison(rows: pd.DataFrame, found: dict[tuple, Estimate]) -> pd.DataFrame:

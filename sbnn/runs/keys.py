@@ -87,6 +87,7 @@ DESCRIPTIVE = ("file", "test_file", "target", "header", "task", "categories", "l
 CAME_LATER = {
     "trainer": {"prune_to": None, "gradual": Gradual().model_dump()},
     "prior": {"cost": 1.0},
+    "vary": {"mean_scale": [], "log_tau0": []},
     "scores": ["inclusion", "snr", "magnitude"],
     "prune_gradually": [],
 }

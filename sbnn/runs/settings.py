@@ -16,6 +16,7 @@ from sbnn.checked import (
     Flag,
     FolderPath,
     ListOf,
+    Log,
     NonEmpty,
     OneOf,
     Pattern,
@@ -86,6 +87,8 @@ class VarySettings(Settings):
     alpha: Annotated[NonEmpty[Annotated[float, Within("[0, 1e6]")]], Distinct]
     features: Annotated[NonEmpty[Size], Distinct]
     active_share: Annotated[NonEmpty[Share], Distinct]
+    mean_scale: Annotated[ListOf[Annotated[float, Within("(0, 1000]")]], Rising]
+    log_tau0: Annotated[ListOf[Log], Rising]
     function: Annotated[NonEmpty[Annotated[str, OneOf(*FUNCTIONS)]], Distinct]
     target: Annotated[NonEmpty[Annotated[str, OneOf("standardised", "raw")]], Distinct]
     width: Annotated[NonEmpty[Size], Rising]

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from sbnn.data.simulated import pair, ramp
-from sbnn.networks import Dropout
+from sbnn.networks import Dropout, mlp
 from sbnn.streams import Streams, seed_of
 
 
@@ -55,3 +55,12 @@ def test_dropout_drops_its_rate_and_keeps_the_mean():
     assert (dropped == 0).double().mean().item() == pytest.approx(0.3, abs=0.01)
     assert dropped.mean().item() == pytest.approx(1, abs=0.01)
     assert torch.equal(layer.eval()(ones), ones)
+
+
+@pytest.mark.parametrize("of_inputs", [False, True])
+def test_dropout_of_inputs_comes_first(of_inputs):
+    network = mlp(4, [3, 2], dropout=True, of_inputs=of_inputs)
+    layers = [type(layer).__name__ for layer in network]
+    hidden = ["Linear", "ReLU", "Dropout", "Linear", "ReLU", "Dropout", "Linear"]
+    assert layers == ["Dropout"] * of_inputs + hidden
+    assert "Dropout" not in [type(layer).__name__ for layer in mlp(4, [3], of_inputs=of_inputs)]

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -30,15 +31,15 @@ EXPECTED = {
         "claims": 3,
     },
     "simulated_selection": {
-        "tables": ["accuracy", "errors", "detected_share", "paired"],
+        "tables": ["accuracy", "errors", "detected_share", "paired", "ranking"],
         "figures": ["by_D", "by_alpha", "by_active_share", "cross_validation", "errors_cv"],
         "own": ["D", "alpha", "active_share"],
-        "claims": 7,
+        "claims": 8,
     },
     "simulated_pruning": {
-        "tables": ["pruning", "paired"],
-        "figures": ["pruning"],
-        "own": ["active_share", "D", "alpha", "f"],
+        "tables": ["pruning", "paired", "sensitivity"],
+        "figures": ["pruning", "sensitivity"],
+        "own": ["active_share", "D", "alpha", "f", "mean_scale", "log_tau0"],
         "claims": 3,
     },
     "uci_pruning": {
@@ -73,14 +74,14 @@ EXPECTED = {
         "replicates": {0},
     },
     "lenet_pruning": {
-        "tables": ["comparison", "factors", "lenet5_droprates", "layers", "operating_points", "calibration"],
+        "tables": ["comparison", "factors", "units", "lenet5_droprates", "layers", "operating_points", "calibration"],
         "figures": ["proportional_increase", "frontier"],
         "own": ["network", *OF_IMAGES],
         "claims": 5,
         "replicates": {0},
     },
     "vgg_pruning": {
-        "tables": ["comparison", "pruning", "layers", "calibration"],
+        "tables": ["comparison", "pruning", "units", "layers", "calibration"],
         "figures": ["pruning"],
         "own": ["width", "augmentation", *OF_IMAGES],
         "claims": 2,
@@ -95,24 +96,29 @@ MEASURED = ("error", "nll", "ece")
 METRICS = {
     "simulated_relevance": {"influence", "psi_1", "psi_2", "train_mse"},
     "simulated_correlation": {"correlation", "phi", "train_mse"},
-    "simulated_selection": {"accuracy", "train_mse", "test_mse", "detected_share", "actual_share"},
-    "simulated_pruning": {"train_mse", "test_mse"},
+    "simulated_selection": {
+        "accuracy", "true_count_accuracy", "train_mse", "test_mse", "held_out_mse", "detected_share", "actual_share",
+    },
+    "simulated_pruning": {"train_mse", "test_mse", "grid_test_mse", "grid_slab"},
     "uci_pruning": {
         *(f"{when}{what}" for when in ("", "gradual_", "chosen_") for what in ("rmse", "nll", "coverage", "active")),
         "chosen_kept",
     },
     "mnist_pruning": {
         "error", "nll", "ece", "switched", "sampled_error", "sampled_nll", "sampled_ece", "inclusion_below", "kept",
-        "active", "chosen_error", "chosen_nll", "chosen_ece", "chosen_kept",
+        "active", "chosen_error", "chosen_nll", "chosen_ece", "chosen_kept", "unit_error", "unit_kept", "units",
     },
 }  # fmt: skip
 METRICS["cifar_pruning"] = METRICS["mnist_pruning"]
 GRADUAL = {f"gradual_{metric}" for metric in ("kept", "active", *MEASURED, *(f"sampled_{m}" for m in MEASURED))}
 METRICS["lenet_pruning"] = METRICS["mnist_pruning"] | GRADUAL | {f"finetuned_{metric}" for metric in MEASURED}
 METRICS["vgg_pruning"] = METRICS["mnist_pruning"] | GRADUAL | {f"stale_{metric}" for metric in MEASURED}
-CLAIM_COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
-IN_UNIT_INTERVAL = ["phi", "psi_1", "psi_2", "accuracy", "detected_share", "actual_share", "coverage", "error", "ece",
-                    "switched", "sampled_error", "sampled_ece", "inclusion_below"]  # fmt: skip
+CLAIM_COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget",
+                 "settings", "margin", "old_criterion", "old_verdict"]  # fmt: skip
+IN_UNIT_INTERVAL = [
+    "phi", "psi_1", "psi_2", "accuracy", "true_count_accuracy", "grid_slab", "detected_share", "actual_share",
+    "coverage", "error", "ece", "switched", "sampled_error", "sampled_ece", "inclusion_below",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -136,6 +142,7 @@ def test_smoke(configured, settings_from, tmp_path, name, has_images):
         assert len(pd.read_csv(folder / f"{table}.csv")) > 0
     for figure in expected["figures"]:
         assert (folder / f"{figure}.svg").read_text().startswith("<?xml")
+        assert (folder / f"{figure}.png").read_bytes().startswith(b"\x89PNG")
     facts = json.loads((folder / "run.json").read_text())
     assert {"versions", "device", "threads", "seconds", "budget", "commit", "seed", "date", "command"} <= set(facts)
     assert {"cpu", "cores", "memory_gib", "os", "blas"} <= set(facts["machine"])
@@ -158,15 +165,45 @@ def test_smoke(configured, settings_from, tmp_path, name, has_images):
 def test_pruning_rows(configured, tmp_path):
     execute(configured("experiment=simulated_pruning", "budget=smoke"), tmp_path / "p")
     rows = pd.read_csv(tmp_path / "p" / "rows.csv")
-    assert set(zip(rows.method, rows.score, strict=True)) == {
-        ("sBNN", "inclusion"), ("sBNN", "snr"), ("sBNN", "magnitude"), ("BbB", "snr"), ("BbB", "inclusion"),
-        ("BbB", "magnitude"), ("NN", "magnitude"),
+    grid = rows.mean_scale.notna()
+    curves = rows[~grid]
+    ours = [("sBNN", r, s) for r in ("tuned", "paper") for s in ("inclusion", "snr", "magnitude")]
+    assert set(zip(curves.method, curves.recipe, curves.score, strict=True)) == {
+        *ours, ("BbB", "ours", "snr"), ("BbB", "ours", "inclusion"), ("BbB", "ours", "magnitude"),
+        ("NN", "ours", "magnitude"),
     }  # fmt: skip
-    for _, curve in rows.groupby(["method", "score", "metric", "active_share", "replicate"]):
+    for _, curve in curves.groupby(["method", "recipe", "score", "metric", "active_share", "replicate"]):
         assert curve["droprate"].is_monotonic_increasing
         assert curve["droprate"].iloc[0] == 0
-    full = rows[rows.droprate == 0].groupby(["method", "metric", "active_share", "replicate"])["value"]
+    full = curves[curves.droprate == 0].groupby(["method", "recipe", "metric", "active_share", "replicate"])["value"]
     assert (full.max() == full.min()).all()  # all scores agree where nothing is pruned
+    assert set(zip(rows[grid].mean_scale, rows[grid].log_tau0, strict=True)) == set(product([0.1, 0.577], [-6, -3]))
+    at_the_recipe = rows[(rows.mean_scale == 0.577) & (rows.log_tau0 == -6) & (rows.metric == "grid_test_mse")]
+    own = curves[(curves.recipe == "paper") & (curves.score == "inclusion") & (curves.metric == "test_mse")]
+    own = own[own.active_share == 0.2].set_index(["droprate", "replicate"])["value"]
+    pd.testing.assert_series_equal(at_the_recipe.set_index(["droprate", "replicate"])["value"], own, rtol=1e-3)
+    table = pd.read_csv(tmp_path / "p" / "sensitivity.csv")
+    assert list(table.columns) == ["mean_scale", "log_tau0", "prunable", "full error", "in the slab"]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("rivals=[GMP]", r"rivals=GMP is not of this experiment; choose one of BbB, NN"),
+        ("vary.log_tau0=[]", r"vary\.mean_scale needs vary\.log_tau0 too"),
+        ("vary.log_tau0=[0,2]", r"prior\.log_tau0=2 \(spike\) must be below prior\.log_tau1=1"),
+        ("vary.mean_scale=[0.1,0]", r"vary\.mean_scale=0 must be a number in \(0, 1000\]"),
+        ("recipes.paper.prior.log_tau0=2", r"recipes\.paper: prior\.log_tau0=2 \(spike\) must be below"),
+        (
+            "+recipes.paper.trainer.batch=500",
+            r"recipes\.paper: trainer\.batch=500 is larger than the 160 training rows",
+        ),
+    ],
+)
+def test_bad_input_of_experiment_4(configured, tmp_path, override, message):
+    with pytest.raises(SbnnError, match=message):
+        execute(configured("experiment=simulated_pruning", "budget=smoke", override), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_report_redraws_the_same_from_rows(judged, tmp_path):
@@ -246,7 +283,7 @@ def test_chunks_change_no_number(configured, tmp_path, override):
         ("simulated_relevance", ["data.replicates=1"], {"reproduced", "not reproduced"}),
         ("simulated_relevance", ["vary.alpha=[0.5]"], {"not run"}),
         ("simulated_correlation", ["vary.function=[linear]"], {"not run"}),
-        ("simulated_correlation", ["vary.target=[raw]", "vary.alpha=[1]"], {"not run"}),
+        ("simulated_correlation", ["vary.target=[standardised]", "vary.alpha=[1]"], {"not run"}),
         ("simulated_pruning", ["vary.active_share=[0.3]"], {"not run"}),
         ("simulated_pruning", ["vary.active_share=[0.0]", "pruning.scope=layer", "pruning.biases=false"], {"not run"}),
     ],

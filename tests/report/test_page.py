@@ -12,7 +12,7 @@ import pytest
 
 from sbnn.commands.run import execute
 from sbnn.report.cells import as_csv, shown, written
-from sbnn.report.claims import scoreboard
+from sbnn.report.claims import PAPER, scoreboard
 from sbnn.report.page.blocks import Counts, Fold, Heading, Picture, Plot, Scoreboard, Table, Text
 from sbnn.report.page.content import WORDS, page
 from sbnn.report.page.html import as_html
@@ -119,7 +119,7 @@ def test_what_was_not_run_is_said(judged, tmp_path):
     text = (tmp_path / "README.md").read_text()
     assert text.count("Not run.") == len(WORDS["experiments"]) - 1
     assert "simulated_relevance/relevance.svg" in text
-    assert "31 not run." in text
+    assert f"{len(PAPER) - 2} not run." in text
     assert WORDS["smoke"] not in text
     assert "<img" in (tmp_path / "report.html").read_text()
 
@@ -127,6 +127,6 @@ def test_what_was_not_run_is_said(judged, tmp_path):
 def test_a_smoke_run_is_shown_and_judges_nothing(configured, tmp_path):
     execute(configured("experiment=simulated_relevance", "budget=smoke"), tmp_path / "simulated_relevance")
     text = (tmp_path / "README.md").read_text()
-    assert "33 not run." in text
+    assert f"{len(PAPER)} not run." in text
     assert text.count(WORDS["smoke"]) == 2  # at the scoreboard, and in its chapter
     assert "simulated_relevance/history.svg" in text

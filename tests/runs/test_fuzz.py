@@ -20,9 +20,12 @@ EXAMPLES = int(os.environ.get("SBNN_FUZZ", "100"))
 # What runs in a fraction of a second; the others are only composed and checked.
 FAST = {
     "simulated_relevance": ("vary.alpha=[0,1]", "data.observations=60", "trainer.batch=20"),
-    "simulated_pruning": ("vary.active_share=[0.5]", "data.observations=60", "trainer.batch=20", "droprates=[0,0.5]"),
+    "simulated_pruning": (
+        "vary.active_share=[0.5]", "data.observations=60", "trainer.batch=20", "droprates=[0,0.5]",
+        "vary.log_tau0=[-3]",
+    ),
     "uci_pruning": ("data.datasets=[boston]", "data.splits=1", "trainer.steps=4", "predictive.samples=1", "rivals=[]"),
-}
+}  # fmt: skip
 CHECKED = (
     "simulated_correlation",
     "simulated_selection",

@@ -63,11 +63,11 @@ BAD = {
     "foo=1": r"foo=1 is not a key that exists",
     "seed=${nothing}": r"seed cannot be resolved",
     "trainer.lr=???": r"trainer\.lr=\?\?\? must be a number",
-    "recipe=set_1": r"recipe=set_1 means nothing in experiment=simulated_pruning; leave it out",
-    "rivals=[NN]": r"rivals=\[NN\] means nothing in experiment=simulated_pruning",
+    "recipe=set_1": r"recipe=set_1 asks for recipes\.set_1, which is not there; use recipe=tuned",
+    "finetune=[0.5]": r"finetune=\[0\.5\] means nothing in experiment=simulated_pruning; leave it out",
     "vary.width=[12]": r"vary\.width=\[12\] means nothing in experiment=simulated_pruning",
     "network.width=0.5": r"network\.width=0\.5 means nothing in experiment=simulated_pruning",
-    "data.active_share=0.7": r"data\.active_share=0\.7 means nothing in experiment=simulated_pruning",
+    "data.active_share=7": r"data\.active_share=7 must be a number in \[0, 1\]",
     "data=uci": r"experiment=simulated_pruning does not run on the data chosen; leave data= out",
 }
 

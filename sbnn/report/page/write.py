@@ -16,7 +16,7 @@ from sbnn.report.page.markdown import as_markdown
 from sbnn.report.page.words import WORDS
 from sbnn.report.results import Results
 from sbnn.report.style import DARK as DARK_STYLE
-from sbnn.report.style import LIGHT, save
+from sbnn.report.style import LIGHT, save_svg
 
 PICTURED = ("lenet_pruning", "lenet_300_100")  # experiment and network
 # What our own files in a folder of results begin with.
@@ -51,4 +51,4 @@ def write_picture(folder: Path, results: Results, network: str) -> None:
             (folder / name).unlink(missing_ok=True)
         return
     for name, style in ((PICTURE, LIGHT), (DARK, DARK_STYLE)):
-        save(picture(rows, network), folder / name, style)
+        save_svg(picture(rows, network), folder / name, style)
