@@ -48,7 +48,10 @@ def table(known: dict[str, Results]) -> str:
     lines = []
     for name, results in known.items():
         title = WORDS["experiments"][name]["title"].removeprefix("Experiment ")
-        if (number := headline(results)) is not None:
+        number = headline(results)
+        if number is None:
+            lines.append([title, "", "", "", claims.NOT_RUN])
+        else:
             lines.append([title, number.what, number.paper, number.ours, f"{number.claim} {said[number.claim]}"])
     columns = ["experiment", "one of its numbers", "paper", "ours", "claim"]
     return f"**{claims.counted(verdicts)}**\n\n{as_table(pd.DataFrame(lines, columns=columns))}"

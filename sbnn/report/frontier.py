@@ -35,8 +35,8 @@ def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
     found = strongest(rows)
     for (method, recipe, _, metric), curve in found.groupby(["method", "recipe", "epochs", "metric"], sort=False):
         dash = "--" if metric == GRADUAL else "-"
-        label = called(method, recipe) + (", pruned in training" if metric == GRADUAL else "")
-        line(ax, left(curve), "left", look(method, recipe), f"{label}, {times(curve)}", markersize=3, ls=dash)
+        label = f"{called(method, recipe)}, {times(curve)}"
+        line(ax, left(curve), "left", look(method, recipe), label, markersize=3, ls=dash)
     papers = ~PUBLISHED.kind.fillna("").str.contains("not in")  # of its table
     points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna() & papers].sort_values("sparsity")
     low = min(found["mean"].min(), points.error.min())
@@ -77,7 +77,7 @@ def frontier(rows: pd.DataFrame) -> Figure:
     drawn, axes = panels(len(names), width=4.9, height=3.6)
     for ax, name in zip(axes, names, strict=True):
         trade_off(ax, rows[rows.network == name], name)
-        ax.legend(loc="upper left", fontsize=7.5)
+        legend_of(ax, 7.5)
     return drawn
 
 
@@ -85,5 +85,10 @@ def picture(rows: pd.DataFrame, network: str) -> Figure:
     """One network, to be read at a glance."""
     drawn, (ax,) = panels(1, width=6.6, height=3.9)
     trade_off(ax, rows[rows.network == network], network)
-    ax.legend(loc="upper left", fontsize=9)
+    legend_of(ax, 8.5)
     return drawn
+
+
+def legend_of(ax: Axes, size: float) -> None:
+    """Below a panel, where it hides no curve."""
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, fontsize=size, handlelength=3)

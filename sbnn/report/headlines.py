@@ -191,4 +191,4 @@ def on_lenet(known: Mapping[str, Results]) -> str:
     gap = next(iter(both[both["weights pruned, %"] == DEEP].itertuples()), None)
     if gap is None or not isinstance(gap.difference, Difference):
         return ""
-    return f"; on LeNet-300-100 at {DEEP} % its error differs by {gap.difference} points"
+    return f"; on LeNet-300-100 at {DEEP} % the difference in error is {gap.difference} (points, s.e. over seeds)"

@@ -21,7 +21,7 @@ from sbnn.report.compression import (
     width_of,
     with_epochs,
 )
-from sbnn.report.frontier import trade_off
+from sbnn.report.frontier import legend_of, trade_off
 from sbnn.report.image_curves import LABEL, UNIT, Curve, calibration, cell, curves, in_order, named, own_curves
 from sbnn.report.names import called
 from sbnn.report.style import left, line, look, panels, plain_ticks, weights_left
@@ -111,7 +111,7 @@ def with_statistics(rows: pd.DataFrame) -> Figure:
     drawn, (compared, again) = panels(2, width=4.9, height=3.6)
     trade_off(compared, rows, NAME)
     compared.set_title(f"VGG-like, width {rows.width.iloc[0]:g} (published: 1)")
-    compared.legend(loc="upper left", fontsize=7.5)
+    legend_of(compared, 7.5)
     ours = rows[rows.method == SBNN.name]
     for metric, dash, what in (("error", "-", "taken again"), ("stale_error", "--", "of training")):
         for recipe, curve in own_curves(ours, metric).groupby("recipe", sort=False):
@@ -120,7 +120,7 @@ def with_statistics(rows: pd.DataFrame) -> Figure:
     again.set(yscale="log", title="batch norm's statistics", ylabel=LABEL)
     weights_left(again, ours.droprate.dropna())
     plain_ticks(again)
-    again.legend(fontsize=7.5, handlelength=3.5, loc="lower right")
+    legend_of(again, 7.5)
     return drawn
 
 
