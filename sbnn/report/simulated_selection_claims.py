@@ -97,9 +97,7 @@ def least_margin(tests: pd.DataFrame, method: str) -> float:
 
 
 def what_selection_buys(tests: pd.DataFrame, method: str) -> str:
-    """The selected network against the full one that it was selected by, in words; older rows lack the latter."""
-    if SBNN.name not in tests:
-        return ""
+    """The selected network against the full one that it was selected by, in words."""
     by_share = [paired(own[method], own[SBNN.name]) for _, own in tests.groupby("active_share")]
     clearly = sum(found is not None and found.is_lower for found in by_share)
     worse = sum(found is not None and found.beyond_noise and not found.is_lower for found in by_share)
@@ -121,14 +119,14 @@ def fixed_threshold_fails(rows: pd.DataFrame) -> Finding:
         f"{beyond['mean'].iloc[-1]:.2f} at {beyond.active_share.iloc[-1]:.0%}; "
         f"{FIXED} best at {best.sum()} of {len(best)} shares below 50 %{what_selection_buys(few, FIXED)}"
     )
-    falls = beyond["mean"].diff().dropna()
+    changes = beyond["mean"].diff().dropna()
     variance = beyond.se**2 * beyond.replicates  # over data sets, which differ from share to share
     between = ((variance + variance.shift()) ** 0.5).dropna()
     margins = [
-        float((-falls / between).min()),
+        float((-changes / between).min()),
         min(least_margin(own, FIXED) for _, own in few.groupby("active_share")),
     ]
-    return Finding(ours, cells.se.max(), [bool((falls < 0).all()), bool(best.all())], margins=margins)
+    return Finding(ours, cells.se.max(), [bool((changes < 0).all()), bool(best.all())], margins=margins)
 
 
 def finds_the_share(rows: pd.DataFrame) -> Finding:
