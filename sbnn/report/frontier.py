@@ -37,8 +37,8 @@ def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
         dash = "--" if metric == GRADUAL else "-"
         label = f"{called(method, recipe)}, {times(curve)}"
         line(ax, left(curve), "left", look(method, recipe), label, markersize=3, ls=dash)
-    papers = ~PUBLISHED.kind.fillna("").str.contains("not in")  # of its table
-    points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna() & papers].sort_values("sparsity")
+    crowded = PUBLISHED.kind.fillna("").str.startswith("groups; not in")  # next to such a network of the paper's table
+    points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna() & ~crowded].sort_values("sparsity")
     low = min(found["mean"].min(), points.error.min())
     ax.set(yscale="log", title=TITLES[network], ylabel=LABEL, ylim=(0.55 * low, min(100, HEADROOM * low)))
     axis(ax, found.droprate)
@@ -47,15 +47,17 @@ def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
 
 
 def name_points(ax: Axes, points: pd.DataFrame) -> None:
-    """Others' networks, hollow where groups of weights were pruned, with their names in two lines below."""
-    for point, place in zip(points.itertuples(), below(ax, points), strict=True):
-        papers, at = point.method == PAPER, (100 - point.sparsity, point.error)
+    """Others' networks, hollow where groups of weights were pruned; each method's first point has its name."""
+    for point in points.itertuples():
         face = WHITE if point.kind.startswith("groups") else INK
-        style = {"marker": "X", "ms": 9} if papers else {"marker": "o", "ms": 4.5, "mfc": face}
-        ax.plot(*at, color=INK, ls="none", zorder=5, **style)
+        style = {"marker": "X", "ms": 9} if point.method == PAPER else {"marker": "o", "ms": 4.5, "mfc": face}
+        ax.plot(100 - point.sparsity, point.error, color=INK, ls="none", zorder=5, **style)
+    named = points.drop_duplicates("method")
+    for point, place in zip(named.itertuples(), below(ax, named), strict=True):
         arrow = {"arrowstyle": "-", "color": GREY, "lw": 0.6, "shrinkB": 3}
-        style = {"ha": "center", "fontsize": 7.5, "weight": "bold" if papers else "normal", "arrowprops": arrow}
-        ax.annotate(point.method, at, place, textcoords="axes fraction", **style)
+        weight = "bold" if point.method == PAPER else "normal"
+        style = {"ha": "center", "fontsize": 7.5, "weight": weight, "arrowprops": arrow}
+        ax.annotate(point.method, (100 - point.sparsity, point.error), place, textcoords="axes fraction", **style)
 
 
 def below(ax: Axes, points: pd.DataFrame) -> list[tuple[float, float]]:
