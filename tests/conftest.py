@@ -1,5 +1,6 @@
 import pytest
 import torch
+from omegaconf import OmegaConf
 
 from sbnn.data.download import Unavailable, data_directory
 from sbnn.data.image_sets import load
@@ -28,9 +29,8 @@ def judged(configured):
     """An experiment as small as a smoke run, whose claims are judged all the same: judged("simulated_pruning")."""
 
     def build(name: str):
-        cfg = configured(f"experiment={name}", "budget=smoke")
-        cfg.budget = "laptop"
-        return cfg
+        smoke = OmegaConf.to_container(configured(f"experiment={name}", "budget=smoke"), resolve=True)
+        return OmegaConf.create(smoke | {"budget": "laptop", "seed": 1})  # of no budget that has a name
 
     return build
 
