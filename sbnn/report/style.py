@@ -158,4 +158,5 @@ def short(tag: str) -> str:
     """A tag of an SVG file without what nobody sees: decimals, line breaks, and our fonts' names."""
     tag = re.sub(r"-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), tag)
     tag = re.sub(r"\s+", " ", re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 system-ui, sans-serif", tag))
+    tag = re.sub(r"font-family: [^;\"]*", "font-family: system-ui, sans-serif", tag)
     return tag.replace("; stroke-linecap: square", "")
