@@ -147,9 +147,8 @@ def paired_pruned(tests: pd.DataFrame) -> pd.DataFrame:
 
 def figure(table: pd.DataFrame) -> Figure:
     """Test error by weights left: a column of panels per active share, a row per recipe; rivals by their own score."""
-    table = table[
-        (table.droprate >= 0.9) | (10 * table.droprate % 1).round(6).isin([0, 1])
-    ]  # all would hide each other
+    tenths = (10 * table.droprate % 1).round(6).isin([0, 1])
+    table = table[tenths | (table.droprate >= 0.9)]  # all of them would hide each other
     shares = sorted(table.active_share.unique())
     recipes = [r for r in RECIPES if r in set(table.recipe)]
     drawn, axes = panels(len(shares), len(recipes), sharey=True, sharex=True)
