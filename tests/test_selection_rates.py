@@ -57,4 +57,6 @@ def test_the_committed_rates_are_kept_and_of_the_committed_rows():
     rows = pd.read_csv(RESULTS / "rows.csv")
     assert (RESULTS / "table.csv").read_text() == report.table(rows).to_csv(index=False)
     rates = report.rates(rows)
-    assert (rates["false"] <= rates.target + 2 * rates.false_se).all()
+    within = {errors: rates["false"] <= rates.target + errors * rates.false_se for errors in (2, 3)}
+    assert within[3].all()
+    assert (~within[2]).sum() <= 1  # one in forty is beyond two standard errors by chance

@@ -39,9 +39,9 @@ def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
         line(ax, left(curve), "left", look(method, recipe), label, markersize=3, ls=dash)
     crowded = PUBLISHED.kind.fillna("").str.startswith("groups; not in")  # next to such a network of the paper's table
     points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna() & ~crowded].sort_values("sparsity")
-    low = min(found["mean"].min(), points.error.min())
+    low = pd.concat([found["mean"], points.error]).min()
     ax.set(yscale="log", title=TITLES[network], ylabel=LABEL, ylim=(0.55 * low, min(100, HEADROOM * low)))
-    axis(ax, found.droprate)
+    axis(ax, [*found.droprate, *points.sparsity / 100])
     plain_ticks(ax)
     name_points(ax, points)
 
@@ -93,4 +93,5 @@ def picture(rows: pd.DataFrame, network: str) -> Figure:
 
 def legend_of(ax: Axes, size: float) -> None:
     """Below a panel, where it hides no curve."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, fontsize=size, handlelength=3)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, fontsize=size, handlelength=3)

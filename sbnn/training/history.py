@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ COLUMNS = ("epoch", *MEASURES, "seconds")
 # An epoch's record costs a small fit as much as one of its steps, and a look at a step's outputs a tenth of that. So at
 # most one step in two hundred is followed by a record, unless that leaves too few to see a curve.
 MOST, FEWEST, STEPS_A_RECORD = 50, 20, 200
+PIECE = 2**15  # weights
 LOOKS, STEPS_A_LOOK = 10, 10  # an epoch: at least so many looks, and then one every so many steps
 
 
@@ -87,7 +88,8 @@ class Recorder:
     def record(self, epoch: int, step: int, seconds: float) -> None:
         plan, history = self.plan, self.history
         weight = plan.training.temperature * warm_up(plan.training.warmup, step / plan.steps) / plan.n
-        penalty = self.fit.posterior.penalty(plan.prior(step)).mean() * weight
+        prior = plan.prior(step)
+        penalty = torch.stack([part.posterior.penalty(prior).mean() for part in self.pieces()]).sum() * weight
         nll, error = torch.stack(history.looks).mean((0, 2))
         history.measures.append(torch.stack([nll + penalty, penalty, error, self.included()]))
         history.epochs.append(epoch)
@@ -98,10 +100,16 @@ class Recorder:
         """The share of all weights with p > 1/2, by the prior that training ends with; those out of a mask are out."""
         mean = self.fit.posterior.mean
         try:
-            inclusion = self.fit.inclusion()
+            found = [part.posterior.masked(part.inclusion() > 0.5).sum() for part in self.pieces()]
         except TypeError:
             return mean.new_full((), math.nan)
-        return self.fit.posterior.masked(inclusion > 0.5).sum().to(mean.dtype) / mean.numel()
+        return torch.stack(found).sum().to(mean.dtype) / mean.numel()
+
+    def pieces(self) -> list[Fit]:
+        """The fit by some of its weights at a time: what is found of them takes no memory to speak of."""
+        posterior = self.fit.posterior
+        begins = range(0, posterior.mean.shape[1], PIECE)
+        return [replace(self.fit, posterior=posterior.columns(begin, begin + PIECE)) for begin in begins]
 
 
 def recorded_epochs(epochs: int, steps: int) -> set[int]:

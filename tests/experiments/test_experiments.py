@@ -255,8 +255,7 @@ def test_a_network_that_is_kept_can_be_loaded_and_outlives_a_new_report(configur
     execute(settings, tmp_path / "out")
     republish(tmp_path / "out")
     history = pd.read_csv(tmp_path / "out" / "history.csv")
-    features = settings.data.features
-    result = sbnn.load(tmp_path / "out" / "network.safetensors", mlp(features, settings.network.hidden))
+    result = sbnn.load(tmp_path / "out" / "network.safetensors", mlp(2, settings.network.hidden))  # of a pair
     assert len(result.history) == len(history)
     assert all(0 <= p.min() <= p.max() <= 1 for p in result.inclusion.values())
 
