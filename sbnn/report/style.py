@@ -97,7 +97,7 @@ def plain_ticks(axes: Axes) -> None:
 
 def weights_left(ax: Axes, droprates: Iterable[float], label: str = "weights left, %", most: float = 100) -> None:
     """Make the x axis that of what is left of the weights, all of them at its left end, every decade as wide."""
-    least = 100 * (1 - max(d for d in droprates if d < 1))
+    least = 100 * (1 - max((d for d in droprates if d < 1), default=0.0))
     marks = [mark for mark in LEFT if 0.99 * least <= mark <= most]
     few = marks[::3] if len(marks) > 7 else marks
     ax.set(xscale="log", xlabel=label, xlim=(1.15 * most, 0.87 * least))
