@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all verify report readme benchmark benchmark-peers selection-rates deployment clean
+.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all verify report readme benchmark benchmark-peers uci-settings inclusion gradients selection-rates deployment clean
 
 help:  ## what can be typed
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -66,6 +66,15 @@ benchmark: setup  #- what a step costs, in time and memory, against a plain netw
 benchmark-peers: setup  #- the same with torchbnn, bayesian-torch, blitz and torch_blue among the contenders
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/benchmark.py $(ARGS)
+
+uci-settings: setup  #- what steps, start, spike and width decide on the UCI data: into results/uci_settings
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/uci_settings.py $(ARGS)
+
+inclusion: setup  #- how inclusion and snr rank while a network trains: into results/inclusion
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/inclusion.py $(ARGS)
+
+gradients: setup  #- the closed-form gradient of the penalty against the sampled one: into results/gradients
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/gradients.py $(ARGS)
 
 selection-rates: setup  #- how many of the features that SpikeSlabSelector selects are false: into results/selection_rates
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/fdr_check.py $(ARGS)

@@ -17,6 +17,8 @@ class Report(ABC):
     claims: ClassVar[dict[str, Judge]]
     # And how those were judged before whose criterion the second round altered.
     claims_before: ClassVar[dict[str, Judge]] = {}
+    # Folders of studies beside the experiment's own whose rows its judges see too.
+    studies: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:

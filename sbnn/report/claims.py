@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -57,14 +58,14 @@ class Finding:
         return PARTLY if any(self.holds) else NOT
 
 
-Judge = Callable[[pd.DataFrame], Finding]
+Judge = Callable[[Any], Finding]  # from an experiment's rows, or from what several left (`sbnn.report.across`)
 LEFT_OUT = Finding("left out of this run", None, [])
 
 
 def judge(
     experiment: str,
     judges: dict[str, Judge],
-    rows: pd.DataFrame,
+    rows: Any,
     budget: str,
     before: Mapping[str, Judge] | None = None,
 ) -> pd.DataFrame:
@@ -116,7 +117,7 @@ def scoreboard(results: Path, known: Mapping[str, pd.DataFrame] | None = None) -
     rest = PAPER[~PAPER["id"].isin(found["id"])].assign(verdict=NOT_RUN)
     return (
         pd.concat([found, rest.reindex(columns=COLUMNS + MORE, fill_value="")])
-        .sort_values("id", kind="stable")
+        .sort_values("id", kind="stable", key=lambda ids: ids.str.zfill(3))
         .reset_index(drop=True)
     )
 

@@ -16,7 +16,17 @@ import yaml
 from sbnn.errors import SbnnError
 from sbnn.files import write_text
 from sbnn.model.saved import write_fit
-from sbnn.report import benchmark, deployment, folders, history, selection_rates
+from sbnn.report import (
+    across,
+    benchmark,
+    deployment,
+    folders,
+    gradients,
+    history,
+    inclusion,
+    selection_rates,
+    uci_settings,
+)
 from sbnn.report.cells import as_csv
 from sbnn.report.claims import scoreboard
 from sbnn.report.closing import announce, page_of
@@ -29,7 +39,10 @@ from sbnn.runs.identity import budget_of, report_hash, settings_hash
 from sbnn.runs.machine import machine
 from sbnn.runs.settings import RunSettings
 
-DRAWN = {module.FOLDER: module.draw for module in (benchmark, deployment, selection_rates)}  # of no experiment
+DRAWN = {  # of no experiment
+    module.FOLDER: module.draw
+    for module in (benchmark, deployment, gradients, inclusion, selection_rates, uci_settings)
+}
 
 
 def publish(
@@ -99,9 +112,12 @@ def republish_all(folder: Path) -> None:
 def gather(folder: Path, *known: Results) -> None:
     """Write what all experiments in a folder say together: claims and the page. Those known are not read again."""
     check_page(folder)
-    verdicts = scoreboard(folder, {results.folder.name: results.verdicts for results in known if results.is_judged})
+    found = {name: Results(folder / name) for name in across.PRUNED}  # read once, for the claims and for the page
+    found |= {results.folder.name: results for results in known}
+    judged = {results.folder.name: results.verdicts for results in known if results.is_judged}
+    verdicts = scoreboard(folder, judged | {across.NAME: across.verdicts(folder, found)})
     write_text(folder / "claims.csv", verdicts.to_csv(index=False))
-    write_page(folder, verdicts, {results.folder.name: results for results in known})
+    write_page(folder, verdicts, found)
 
 
 def finish(results: Results, new: Path, judged: bool, gathered: bool = True) -> None:

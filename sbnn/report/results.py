@@ -71,8 +71,9 @@ class Results:
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        report = self.report
-        return judge(self.facts["experiment"], report.claims, self.rows, self.facts["budget"], report.claims_before)
+        report, beside = self.report, [self.folder.parent / study / "rows.csv" for study in self.report.studies]
+        rows = pd.concat([self.rows, *(pd.read_csv(path) for path in beside if path.exists())])
+        return judge(self.facts["experiment"], report.claims, rows, self.facts["budget"], report.claims_before)
 
     @property
     def headline(self) -> float:

@@ -7,9 +7,11 @@ import pandas as pd
 
 from sbnn.data.uci import DATASETS
 from sbnn.model.methods import SBNN
+from sbnn.report import uci_settings
 from sbnn.report.claims import LEFT_OUT, Finding, Judge
 from sbnn.report.names import RECIPES
-from sbnn.report.uci import CURVE, RIVALS, Estimate, estimates, papers_width, published
+from sbnn.report.statistics import in_deviations, paired
+from sbnn.report.uci import CURVE, OVERLAP, RIVALS, Estimate, estimates, papers_width, published
 
 EARLY_LOSS = ("power", "kin8nm", "protein")
 UNJUDGED = "naval"  # by 5c
@@ -117,9 +119,55 @@ def leads(cells: dict[str, Estimate], rivals: Iterable[str]) -> tuple[int, int]:
     return count, clear
 
 
+def at_one_number_of_steps(rows: pd.DataFrame) -> Finding:
+    """Full and half of every network, after as many steps on all: where most data sets hold both.
+
+    Without the study of steps, after the experiment's own.
+    """
+    studied = uci_settings.of(rows, "steps").groupby(["steps", "mean_scale"])
+    runs = {f"{n:,.0f} steps {uci_settings.STARTS[scale]}": own.assign(metric="rmse") for (n, scale), own in studied}
+    held = {name: kept(own) for name, own in (runs or {"this run": rows}).items()}
+    best = max(held, key=lambda name: sum(map(all, held[name].values())))
+    half = found(runs.get(best, rows), "paper", 0.5)
+    if not half:
+        return LEFT_OUT
+    both = [all(parts) for parts in held[best].values()]
+    text = " / ".join(f"{half[name].mean:.2f}" if name in half else "not run" for name in DATASETS)
+    text += f" after {best}: full and half hold on {sum(both)} of {len(both)}"
+    for name, parts in held.items() if runs else ():
+        full, pruned = map(sum, zip(*parts.values(), strict=True))
+        text += f"; {name}: full {full}, half {pruned}"
+    margins = [ours.below(limit_on(name, 0.5) + 0.005) for name, ours in half.items()]
+    return Finding(text, [ours.se for ours in half.values()], both + incomplete(half), margins=margins)
+
+
+def kept(rows: pd.DataFrame) -> dict[str, tuple[bool, bool]]:
+    """By data set, whether our full network, and half of it, are as good as the paper's."""
+    full, half = found(rows, "paper", 0.0), found(rows, "paper", 0.5)
+    return {n: (not missed({n: full[n]}, 0.0), not missed({n: half[n]}, 0.5)) for n in half}
+
+
+def wider_is_sparser(rows: pd.DataFrame) -> Finding:
+    """The share that can go, of the narrowest and of the widest network on every data set."""
+    if uci_settings.of(rows, "widths").empty:
+        return LEFT_OUT
+    shares = uci_settings.widths(rows)
+    texts, holds, margins = [], [], []
+    for name, own in shares[(shares.recipe == "paper") & (shares.score == SBNN.score)].groupby("dataset"):
+        by_width = own.pivot_table(index="replicate", columns="hidden", values="prunable")
+        least, most = by_width.columns.min(), by_width.columns.max()
+        gain = paired(by_width[least], by_width[most], OVERLAP)
+        texts.append(f"{name} {by_width[least].mean():.0%} of {least} units, {by_width[most].mean():.0%} of {most}")
+        holds.append(gain is not None and gain.is_lower)
+        margins.append(in_deviations(by_width[most] - by_width[least], beyond_noise=True))
+    return Finding("; ".join(texts), None, holds, margins=margins)
+
+
 JUDGES = {
     "5a": as_good_as_the_paper(0.0),
-    "5b": as_good_as_the_paper(0.5),
+    "5b": at_one_number_of_steps,
     "5c": flat_to_half,
     "5d": lowest_of_all,
+    "5e": wider_is_sparser,
 }
+BEFORE = {"5b": as_good_as_the_paper(0.5)}

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from sbnn.data.uci import DATASETS
 from sbnn.model.methods import BBB, NN, NN_DR, SBNN, Method
-from sbnn.report import interactive, uci_claims
+from sbnn.report import interactive, uci_claims, uci_settings
 from sbnn.report.base import Report
 from sbnn.report.cells import NOT_RUN, Measured, Word
 from sbnn.report.claims import Judge
@@ -58,6 +58,8 @@ CLOSING = [
 
 class UciPruning(Report):
     claims: ClassVar[dict[str, Judge]] = uci_claims.JUDGES
+    claims_before: ClassVar[dict[str, Judge]] = uci_claims.BEFORE
+    studies: ClassVar[tuple[str, ...]] = (uci_settings.FOLDER,)
 
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         found, also = estimates(rows), {}

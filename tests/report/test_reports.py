@@ -36,7 +36,7 @@ PACKAGE = Path(sbnn.report.__file__).parent
 NEWER = ("gradual", "operating_points", "units", "ranking", "sensitivity")  # what older rows lack
 
 
-@pytest.mark.parametrize("name", PAPER["experiment"].unique())
+@pytest.mark.parametrize("name", WORDS["experiments"])
 def test_every_experiment_has_a_whole_report(name):
     report, rows, words = report_of(name), Results(RESULTS / name).rows, WORDS["experiments"][name]
     assert isinstance(report, Report)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sbnn.report import benchmark, deployment, selection_rates
+from sbnn.report import across, benchmark, deployment, gradients, inclusion, selection_rates, uci_settings
 from sbnn.report.claims import counted
 from sbnn.report.headlines import findings, headline
 from sbnn.report.page.blocks import (
@@ -35,7 +35,7 @@ def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | No
     """The page of the experiments in a folder; those known are not read, those that were not run are named as such."""
     found = {name: Results(folder / name) for name in WORDS["experiments"]} | dict(known or {})
     chapters = [block for name in WORDS["experiments"] for block in whole(name, found[name], verdicts)]
-    for module in (selection_rates, deployment, benchmark):
+    for module in (uci_settings, inclusion, gradients, selection_rates, deployment, benchmark):
         chapters += module.chapter(folder, WORDS[module.FOLDER])
     smoke = [Text(WORDS["smoke"])] if Text(WORDS["smoke"]) in chapters else []
     return [*opening(folder, verdicts, found, smoke), *chapters, *errata()]
@@ -54,7 +54,8 @@ def opening(folder: Path, verdicts: pd.DataFrame, found: Mapping[str, Results], 
         yield Bullets(taught)
     yield Heading(2, "Scoreboard")
     yield Text(WORDS["legend"])
-    yield Scoreboard(verdicts, {name: words["title"] for name, words in WORDS["experiments"].items()})
+    titles = {name: words["title"] for name, words in WORDS["experiments"].items()}
+    yield Scoreboard(verdicts, titles | {across.NAME: WORDS[across.NAME]})
     yield Fold("How to read this page", [Text(WORDS["about"]), Text(WORDS["uncertainty"])])
 
 
