@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from sbnn.report import claims
+from sbnn.report import across, claims
 from sbnn.report.closing import HIGHEST, WIDEST, announcement
 from sbnn.report.headlines import findings, headline
 from sbnn.report.page.blocks import Picture
@@ -43,7 +43,7 @@ def run(results: Results) -> str:
 
 def table(known: dict[str, Results]) -> str:
     """A sentence of counts, and one number of each experiment."""
-    verdicts = claims.scoreboard(RESULTS)
+    verdicts = across.board(RESULTS)
     said = verdicts.set_index("id").verdict
     lines = []
     for name, results in known.items():

@@ -21,7 +21,8 @@ from sbnn.commands.display import Display, complain, minutes
 from sbnn.commands.help import REPRODUCE, answer_questions
 from sbnn.errors import ConfigError, SbnnError
 from sbnn.experiments.registry import prepared
-from sbnn.report.claims import PAPER, counted, scoreboard
+from sbnn.report import across
+from sbnn.report.claims import PAPER, counted
 from sbnn.report.closing import page_of
 from sbnn.report.publish import gather, republish
 from sbnn.runs.composition import composed, experiments
@@ -148,7 +149,7 @@ def summarise(tasks: list[Task], results: Path) -> None:
     ]
     print(pd.DataFrame(lines, columns=["experiment", "", "time", ""]).to_string(index=False))
     others = [t.name for t in tasks if t.status == FAILED and (results / t.name / "claims.csv").exists()]
-    print(counted(scoreboard(results)) + (f" Those of {', '.join(others)} are of an earlier run." if others else ""))
+    print(counted(across.board(results)) + (f" Those of {', '.join(others)} are of an earlier run." if others else ""))
     print(page_of(results))
 
 

@@ -1,7 +1,7 @@
 """Claims of the paper that no single experiment settles: judged from the rows of all that are in a folder."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import stats
 from sbnn.errors import SbnnError
 from sbnn.model.methods import BBB, SBNN
 from sbnn.report import gradients, sensitivity, uci_settings
-from sbnn.report.claims import LEFT_OUT, Finding, judge
+from sbnn.report.claims import LEFT_OUT, Finding, judge, scoreboard
 from sbnn.report.names import called
 from sbnn.report.results import Results
 from sbnn.report.statistics import largest_droprate
@@ -156,3 +156,9 @@ JUDGES = {
 def verdicts(folder: Path, known: Mapping[str, Results]) -> pd.DataFrame:
     """Of these claims, by what is in the folder; budgets differ from one experiment to the next."""
     return judge(NAME, JUDGES, Evidence(folder, known), "")
+
+
+def board(folder: Path, fresh: Iterable[Results] = (), known: Mapping[str, Results] | None = None) -> pd.DataFrame:
+    """The verdict on every claim, by a folder's results; `fresh` ones are judged anew, those `known` are not read."""
+    judged_anew = {results.folder.name: results.verdicts for results in fresh if results.is_judged}
+    return scoreboard(folder, judged_anew | {NAME: verdicts(folder, known or {})})

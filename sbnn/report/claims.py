@@ -14,13 +14,15 @@ from sbnn.report.statistics import student
 #   stated    the paper gives what the verdict hangs on
 #   chosen    on held-back data or other seeds, by another measure than the claim's own
 #   searched  by the claim's own measure: the verdict says that some setting reproduces it
+# `conclusion` is what a verdict other than `reproduced` comes to, in our reading of the tables and figures: settled,
+# by an unstated setting or because it does not hold here, or open for want of computing.
 # The criteria were fixed before the runs, except for those of 2c (raw y, by 2 s.e.), 4a-c (size on both sides, order by
 # 2 s.e.) and 6d (by 2 s.e.), made stricter after a first one, and 9b, which for a while was not judged without the
 # recipe paper. A second round, fixed before it was run, altered those with an `old_criterion`.
 PAPER = pd.read_csv(Path(__file__).with_name("paper") / "claims.csv", dtype=str, keep_default_na=False)
 
 COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
-MORE = ["settings", "margin", "old_criterion", "old_verdict"]  # which older files lack
+MORE = ["settings", "margin", "old_criterion", "old_verdict", "conclusion"]  # which older files lack
 REPRODUCED, PARTLY, NOT, NOT_RUN = "reproduced", "partly", "not reproduced", "not run"
 
 
@@ -77,6 +79,7 @@ def judge(
     verdicts["verdict"] = [f.verdict for f in found]
     verdicts["margin"] = [signed(f.margins) for f in found]
     verdicts["old_verdict"] = [before[claim](rows).verdict if claim in before else "" for claim in verdicts["id"]]
+    verdicts["conclusion"] = verdicts["conclusion"].where(verdicts["verdict"] != REPRODUCED, "")
     verdicts["budget"] = budget
     return verdicts[COLUMNS + MORE]
 
@@ -105,6 +108,18 @@ def counted(verdicts: pd.DataFrame, of: str = "") -> str:
     count = verdicts["verdict"].value_counts()
     kinds = ", ".join(f"{count[kind]} {kind}" for kind in (REPRODUCED, PARTLY, NOT, NOT_RUN) if kind in count)
     return f"Of {of}{len(verdicts)} claims: {kinds}."
+
+
+def concluded(verdicts: pd.DataFrame) -> str:
+    """A sentence on what the verdicts other than `reproduced` come to."""
+    kinds = {
+        "depend on a setting that the paper leaves open": "settled: depends",
+        "do not hold here": "settled: does not",
+        "need more computing": "open",
+    }
+    counts = {what: verdicts["conclusion"].str.startswith(kind).sum() for what, kind in kinds.items()}
+    said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return f"Of those that are not reproduced, or in part: {said}." if said else ""
 
 
 def scoreboard(results: Path, known: Mapping[str, pd.DataFrame] | None = None) -> pd.DataFrame:

@@ -28,7 +28,6 @@ from sbnn.report import (
     uci_settings,
 )
 from sbnn.report.cells import as_csv
-from sbnn.report.claims import scoreboard
 from sbnn.report.closing import announce, page_of
 from sbnn.report.page.write import check_page, write_page
 from sbnn.report.results import Results
@@ -114,8 +113,7 @@ def gather(folder: Path, *known: Results) -> None:
     check_page(folder)
     found = {name: Results(folder / name) for name in across.PRUNED}  # read once, for the claims and for the page
     found |= {results.folder.name: results for results in known}
-    judged = {results.folder.name: results.verdicts for results in known if results.is_judged}
-    verdicts = scoreboard(folder, judged | {across.NAME: across.verdicts(folder, found)})
+    verdicts = across.board(folder, known, found)
     write_text(folder / "claims.csv", verdicts.to_csv(index=False))
     write_page(folder, verdicts, found)
 

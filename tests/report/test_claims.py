@@ -2,13 +2,14 @@
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from sbnn.data.uci import DATASETS
-from sbnn.report.claims import COLUMNS, PAPER, Finding, judge, scoreboard
+from sbnn.report.claims import COLUMNS, PAPER, Finding, concluded, judge, scoreboard
 from sbnn.report.image_curves import Curve
 from sbnn.report.lenet_pruning import PRINTED
 from sbnn.report.registry import report_of
@@ -16,6 +17,8 @@ from sbnn.report.simulated_pruning import paired_pruned
 from sbnn.report.simulated_selection import along, ranking
 from sbnn.report.uci import papers_width, published
 from sbnn.report.uci_pruning import prunable
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 def verdicts(experiment, rows):
@@ -414,3 +417,14 @@ def test_verdicts_written_before_there_were_margins_are_read(tmp_path):
     assert (board.loc["4a", ["margin", "settings"]] == "").all()
     assert board.loc["3h", "verdict"] == "not run"
     assert board.loc["3h", "settings"] == "chosen"
+
+
+def test_a_verdict_other_than_reproduced_comes_to_a_conclusion():
+    kinds = r"(?:settled: (?:depends on an unstated setting|does not hold here) \(|open: )"
+    assert (PAPER["conclusion"].str.match(kinds) | (PAPER["conclusion"] == "")).all()
+    board = pd.read_csv(RESULTS / "claims.csv", dtype=str, keep_default_na=False)
+    others = board[board["verdict"] != "reproduced"]
+    assert (others["conclusion"] != "").all(), others["id"].tolist()
+    assert (board[board["verdict"] == "reproduced"]["conclusion"] == "").all()
+    assert concluded(board).startswith("Of those that are not reproduced")
+    assert concluded(board[board["verdict"] == "reproduced"]) == ""

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from sbnn.commands.run import execute
+from sbnn.report import across
 from sbnn.report.cells import as_csv, shown, written
 from sbnn.report.claims import PAPER, scoreboard
 from sbnn.report.page.blocks import Counts, Fold, Heading, Picture, Plot, Scoreboard, Table, Text
@@ -20,9 +21,10 @@ from sbnn.report.page.markdown import as_markdown
 from sbnn.report.page.tables import readable
 from sbnn.report.results import Results
 from sbnn.runs.composition import BUDGETS, read_settings
-from sbnn.runs.identity import budget_of
+from sbnn.runs.identity import budget_of, code_hash
 
 RESULTS = Path(__file__).parents[2] / "results"
+FROZEN: set[str] = set()  # experiments whose committed results must be of the code that is there
 PICTURES = {"picture.svg", "picture_dark.svg"}
 
 
@@ -40,7 +42,7 @@ def committed():
     changed = subprocess.run(["git", "-C", RESULTS, "diff", "--quiet", "HEAD", "--", "."], check=False).returncode
     if changed == 1:
         pytest.skip("results/ holds a run of your own; its page is written with it")
-    return page(RESULTS, scoreboard(RESULTS))
+    return page(RESULTS, across.board(RESULTS))
 
 
 def test_the_committed_page_is_that_of_the_committed_results(committed):
@@ -104,6 +106,17 @@ def test_a_committed_configuration_is_that_of_its_budget_today(committed, name):
     facts = json.loads((RESULTS / name / "run.json").read_text())
     assert facts["budget"] == budget_of(read_settings(RESULTS / name / "config.yaml"))
     assert facts["budget"].removesuffix(", changed") in BUDGETS  # a yaml may have moved on since
+
+
+def test_results_of_older_code_are_named(committed):
+    """On the page, under the scoreboard: of all experiments, those whose code has changed since."""
+    facts = {name: json.loads((RESULTS / name / "run.json").read_text()) for name in WORDS["experiments"]}
+    older = [name for name, found in facts.items() if found.get("code") != code_hash(name)]
+    said = [block.text for block in every(committed) if isinstance(block, Text) and "older code" in block.text]
+    titles = ", ".join(WORDS["experiments"][name]["title"].partition(":")[0] for name in older)
+    assert len(said) == bool(older)
+    assert all(titles in text for text in said)
+    assert not set(older) & FROZEN, "run them again, and commit what comes out"
 
 
 def test_committed_differences_are_marked_and_words_are_whole(committed):

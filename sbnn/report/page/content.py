@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from sbnn.report import across, benchmark, deployment, gradients, inclusion, selection_rates, uci_settings
-from sbnn.report.claims import counted
+from sbnn.report.claims import concluded, counted
 from sbnn.report.headlines import findings, headline
 from sbnn.report.page.blocks import (
     Block,
@@ -26,6 +26,7 @@ from sbnn.report.page.words import WORDS
 from sbnn.report.results import Results
 from sbnn.runs.composition import BUDGETS
 from sbnn.runs.data_settings import SimulatedSettings, UciSettings
+from sbnn.runs.identity import code_hash
 from sbnn.runs.settings import RunSettings
 
 PICTURE, DARK = "picture.svg", "picture_dark.svg"
@@ -53,10 +54,26 @@ def opening(folder: Path, verdicts: pd.DataFrame, found: Mapping[str, Results], 
         yield Heading(2, "What we found")
         yield Bullets(taught)
     yield Heading(2, "Scoreboard")
-    yield Text(WORDS["legend"])
+    yield Text(" ".join(filter(None, [WORDS["legend"], concluded(verdicts), *older(found)])))
     titles = {name: words["title"] for name, words in WORDS["experiments"].items()}
     yield Scoreboard(verdicts, titles | {across.NAME: WORDS[across.NAME]})
     yield Fold("How to read this page", [Text(WORDS["about"]), Text(WORDS["uncertainty"])])
+
+
+def older(found: Mapping[str, Results]) -> Iterator[str]:
+    """A sentence that names experiments whose results were made by other code than what is here."""
+    titles = [
+        WORDS["experiments"][name]["title"].partition(":")[0] for name, one in found.items() if is_older(name, one)
+    ]
+    if titles:
+        yield f"Made by older code than this page's, and to be run again: {', '.join(titles)}."
+
+
+def is_older(name: str, results: Results) -> bool:
+    try:
+        return is_run(results) and results.facts.get("code") != code_hash(name)
+    except (OSError, ValueError, KeyError, TypeError):  # a damaged folder, of which its chapter says so
+        return False
 
 
 def is_run(results: Results) -> bool:

@@ -13,7 +13,7 @@ KINDS = {REPRODUCED: "yes", PARTLY: "partly", NOT: "no", NOT_RUN: "open"}
 # What a claim opens to; of these, columns that verdicts do not have are left out.
 DETAILS = {
     "ours": "ours", "se": "standard error", "margin": "margin", "criterion": "criterion", "settings": "settings",
-    "budget": "budget",
+    "old_criterion": "criterion before", "old_verdict": "verdict by it", "conclusion": "conclusion", "budget": "budget",
 }  # fmt: skip
 
 
