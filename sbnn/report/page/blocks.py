@@ -75,6 +75,7 @@ class Fold:
 
     summary: str
     blocks: list["Block"]
+    linked: bool = False  # pictures, which Markdown links to instead
 
 
 Block = Heading | Text | Bullets | Command | Table | Picture | Plot | Counts | Scoreboard | Fold

@@ -1,11 +1,12 @@
 """What stands on the page: promise, counts and picture, the scoreboard, every experiment's chapter, and the errata."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-from sbnn.report import benchmark, deployment, selection_rates
+from sbnn.report import benchmark, cost, deployment, selection_rates
 from sbnn.report.claims import counted
 from sbnn.report.headlines import findings, headline
 from sbnn.report.page.blocks import (
@@ -34,9 +35,14 @@ PICTURE, DARK = "picture.svg", "picture_dark.svg"
 def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | None = None) -> list[Block]:
     """The page of the experiments in a folder; those known are not read, those that were not run are named as such."""
     found = {name: Results(folder / name) for name in WORDS["experiments"]} | dict(known or {})
-    chapters = [block for name in WORDS["experiments"] for block in whole(name, found[name], verdicts)]
+    titles = {name: words["title"] for name, words in WORDS["experiments"].items()}
+    chapters = []
+    for name, title in titles.items():
+        chapters += whole(name, title, partial(experiment, name, found[name], verdicts))
+    chapters += cost.chapter(found, WORDS["cost"], titles)
     for module in (selection_rates, deployment, benchmark):
-        chapters += module.chapter(folder, WORDS[module.FOLDER])
+        words = WORDS[module.FOLDER]
+        chapters += whole(module.FOLDER, words["title"], partial(module.chapter, folder, words))
     smoke = [Text(WORDS["smoke"])] if Text(WORDS["smoke"]) in chapters else []
     return [*opening(folder, verdicts, found, smoke), *chapters, *errata()]
 
@@ -62,14 +68,13 @@ def is_run(results: Results) -> bool:
     return (results.folder / "run.json").exists() and (results.folder / "config.yaml").exists()
 
 
-def whole(name: str, results: Results, verdicts: pd.DataFrame) -> list[Block]:
-    """An experiment's chapter; if its folder is damaged, that is said instead, and the page goes on."""
+def whole(name: str, title: str, chapter: Callable[[], Iterable[Block]]) -> list[Block]:
+    """The chapter of a folder; if that is damaged, it is said instead, and the page goes on."""
     try:
-        return list(experiment(name, results, verdicts))
+        return list(chapter())
     except Exception as error:  # whatever a damaged file makes of the code that reads it
-        heading = Heading(2, WORDS["experiments"][name]["title"])
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        return [heading, Text(f"The results in `{name}` cannot be read ({reason}); run it again.")]
+        return [Heading(2, title), Text(f"The results in `{name}` cannot be read ({reason}); run it again.")]
 
 
 def experiment(name: str, results: Results, verdicts: pd.DataFrame) -> Iterator[Block]:
@@ -116,7 +121,7 @@ def figures(name: str, results: Results, is_plotted: bool) -> Iterator[Block]:
     if folded:
         yield Fold("The same in one figure", folded)
     if (results.folder / "history.svg").exists():
-        yield Fold("How training went", [Picture(f"{name}/history.svg", WORDS["history"])])
+        yield Fold("How training went", [Picture(f"{name}/history.svg", WORDS["history"])], linked=True)
 
 
 def circumstances(name: str, results: Results) -> Iterator[Block]:
