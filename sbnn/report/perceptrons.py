@@ -12,6 +12,7 @@ from sbnn.report.base import Report
 from sbnn.report.cells import Percent, Published
 from sbnn.report.image_curves import LABEL, Curve, cell, curves, in_order, named, own_curves
 from sbnn.report.names import by_own_score, called
+from sbnn.report.statistics import times
 from sbnn.report.style import PRINTED, left, line, look, name_lines, panels, plain_ticks, weights_left
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper") / "images.csv")  # errors in per cent, as printed
@@ -33,6 +34,14 @@ class PerceptronReport(Report):
         full = full[full.droprate == 0]
         tuned = full[full.recipe == "tuned"]
         return float((full if tuned.empty else tuned)["mean"].mean()) / 100
+
+    def trained(self, rows: pd.DataFrame) -> str:
+        """Of the widest networks, by those that are alike."""
+        alike: dict[str, list[str]] = {}
+        for (method, recipe), curve in own_curves(widest(rows)).groupby(["method", "recipe"], sort=False):
+            alike.setdefault(times(curve), []).append(called(method, recipe))
+        said = (f"{numbers} ({', '.join(names)})" for numbers, names in alike.items())
+        return f"Sizes: {'; '.join(said)}."
 
     def closing(self, rows: pd.DataFrame) -> pd.DataFrame:
         return pruning(by_own_score(widest(rows)))

@@ -74,5 +74,7 @@ def chapter(results: Path, words: dict) -> Iterator[Block]:
         f"`make selection-rates`: means ± standard errors over the draws; seconds of one thread of {facts.cpu}, "
         f"torch {facts.torch}, commit `{facts.commit}`."
     )
-    yield Picture(f"{FOLDER}/rates.svg", words["figure"])
-    yield Table(table(rows), words["table"], f"{FOLDER}/table.csv")
+    shown = table(rows)
+    draws = " to ".join(str(count) for count in sorted({shown.draws.min(), shown.draws.max()}))
+    yield Picture(f"{FOLDER}/rates.svg", f"{words['figure']} Means over {draws} draws of a design.")
+    yield Table(shown, words["table"], f"{FOLDER}/table.csv")

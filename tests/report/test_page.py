@@ -70,6 +70,17 @@ def test_the_page_is_short_and_its_tables_are_readable(committed):
         assert "se" not in table.frame, table.path
 
 
+def test_captions_say_what_means_are_over(committed):
+    captions = {
+        b.path: b.caption for b in every(committed) if isinstance(b, Picture) and not b.path.endswith("history.svg")
+    }
+    said = {path.split("/")[0]: caption for path, caption in captions.items() if "Sizes: " in caption}
+    assert set(said) == {name for name in WORDS["experiments"] if name not in ("lenet_pruning", "vgg_pruning")}
+    assert all(re.search(r"\d+ (data sets|splits|seeds?)\b.*\d+ (epochs|steps)", caption) for caption in said.values())
+    assert "(5 of protein)" in said["uci_pruning"]
+    assert re.search(r"\d epochs \(sBNN as stated\)\.", said["mnist_pruning"])
+
+
 def test_errors_stand_beside_their_means():
     frame = pd.DataFrame({"alpha": [1.0], "mean": [0.98765], "se": [0.0123], "psi_1": [2.0], "psi_1_se": [math.nan]})
     table = readable(frame.assign(nothing=None, recipe="crop_and_flip", method="BNN_VS"))

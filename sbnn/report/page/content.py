@@ -27,7 +27,6 @@ from sbnn.report.page.words import WORDS
 from sbnn.report.results import Results
 from sbnn.runs.composition import BUDGETS
 from sbnn.runs.data_settings import SimulatedSettings, UciSettings
-from sbnn.runs.settings import RunSettings
 
 PICTURE, DARK = "picture.svg", "picture_dark.svg"
 
@@ -89,7 +88,7 @@ def experiment(name: str, results: Results, verdicts: pd.DataFrame) -> Iterator[
     yield Text(WORDS["smoke"] if results.is_smoke else verdict(results, verdicts[verdicts.experiment == name]))
     drawn = results.report.curve(results.rows)
     if drawn is not None:
-        yield Plot(drawn, f"{words['plot']} {sizes(results.settings)}".rstrip())
+        yield Plot(drawn, f"{words['plot']} {sizes(results)}".rstrip())
     yield from figures(name, results, drawn is not None)
     yield Heading(3, "Where this departs from the paper")
     yield Bullets(words["deviations"])
@@ -111,9 +110,10 @@ def verdict(results: Results, own: pd.DataFrame) -> str:
 def figures(name: str, results: Results, is_plotted: bool) -> Iterator[Block]:
     """Those that the interactive curves show already are folded; so is how training went."""
     words, folded = WORDS["experiments"][name], []
+    of = f"{sizes(results)} {results.report.trained(results.rows)}".strip()
     for file, caption in words["figures"].items():
         if (results.folder / f"{file}.svg").exists():
-            picture = Picture(f"{name}/{file}.svg", caption)
+            picture = Picture(f"{name}/{file}.svg", f"{caption} {of}".rstrip())
             if is_plotted and file in words["plotted"]:
                 folded.append(picture)
             else:
@@ -129,7 +129,7 @@ def circumstances(name: str, results: Results) -> Iterator[Block]:
     facts, command = results.facts, results.facts.get("command")
     if not command and facts["budget"] in BUDGETS:
         command = f"sbnn-run experiment={name} budget={facts['budget']}"
-    said = [f"`{command}`" if command else "", times(facts, results.settings.minutes), sizes(results.settings)]
+    said = [f"`{command}`" if command else "", times(facts, results.settings.minutes), sizes(results)]
     if not facts.get("command"):
         said.append("What was typed was not recorded.")
     if "error" in (metrics := set(results.rows.metric)) and "switched" not in metrics:
@@ -159,14 +159,17 @@ def spoken(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
 
 
-def sizes(settings: RunSettings) -> str:
+def sizes(results: Results) -> str:
     """How much was trained and measured, where no column of a table says it."""
-    said, data = [], settings.data
+    said, settings, data = [], results.settings, results.settings.data
     if isinstance(data, SimulatedSettings):
         said.append(f"{data.replicates} data sets of {data.observations} rows a setting")
         said.append(f"{settings.trainer.epochs} epochs")
     if isinstance(data, UciSettings):
-        more = ", ".join(f"{by.steps} times on {name}" for name, by in data.enlarge.items())
+        splits = results.rows.groupby("dataset").replicate.nunique()
+        fewer = ", ".join(f"{count} of {name}" for name, count in splits[splits < splits.max()].items())
+        said.append(f"{splits.max()} splits of a data set" + (f" ({fewer})" if fewer else ""))
+        more = ", ".join(f"{by.steps} times on {name}" for name, by in data.enlarge.items() if name in splits)
         said.append(f"about {settings.trainer.steps} steps a split ({more})")
     return f"Sizes: {'; '.join(said)}." if said else ""
 
