@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from sbnn.model.methods import METHODS, SBNN
 from sbnn.report.cells import Word
 from sbnn.report.names import RECIPES, called
-from sbnn.report.page.blocks import Block, Heading, Table, Text
+from sbnn.report.page.blocks import Block, Complaint, Heading, Table, Text
 from sbnn.report.results import Results
 from sbnn.report.workload import FINETUNE, workload
 from sbnn.runs.composition import default_settings
@@ -36,19 +36,19 @@ def chapter(found: Mapping[str, Results], words: dict, titles: Mapping[str, str]
         return
     yield Heading(2, words["title"])
     yield Text(words["about"])
+    lines: dict[str, list] = {file: [] for file in COLUMNS}
+    for title, results in there.items():
+        try:
+            taken = {RUNS: runs(results), METHODS_OF_RUNS: methods(results)}
+        except Exception as error:  # whatever a damaged file makes of the code that reads it
+            yield Complaint.of(f"What `{results.folder.name}` took", error)
+            taken = {RUNS: [[UNREADABLE] * (len(COLUMNS[RUNS]) - 1)]}
+        for file, own in taken.items():
+            lines[file] += [[title, *line] for line in own]
     said = {"budget": BUDGET, "peak": f"{PEAK:g}", "share": f"{100 * SHARE:g} %", "launch": f"{LAUNCH:g}"}
-    for file, lines_of in ((RUNS, runs), (METHODS_OF_RUNS, methods)):
-        lines = [[title, *line] for title, results in there.items() for line in whole(lines_of, results, file)]
-        if lines:
-            yield Table(pd.DataFrame(lines, columns=COLUMNS[file]), words[file].format(**said), file)
-
-
-def whole(lines_of: Callable[[Results], list], results: Results, file: str) -> list[list]:
-    """An experiment's lines of a table; one that says so if its folder is damaged."""
-    try:
-        return lines_of(results)
-    except Exception:  # whatever a damaged file makes of the code that reads it
-        return [[UNREADABLE] * (len(COLUMNS[file]) - 1)]
+    for file, own in lines.items():
+        if own:
+            yield Table(pd.DataFrame(own, columns=COLUMNS[file]), words[file].format(**said), file)
 
 
 def runs(results: Results) -> list[list]:

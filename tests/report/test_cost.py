@@ -13,7 +13,7 @@ from sbnn.networks import lenet_5, lenet_300_100, vgg_like
 from sbnn.report import cost
 from sbnn.report.cells import written
 from sbnn.report.claims import scoreboard
-from sbnn.report.page.blocks import Table
+from sbnn.report.page.blocks import Complaint, Table
 from sbnn.report.page.words import WORDS
 from sbnn.report.page.write import check_page, write_page
 from sbnn.report.results import Results
@@ -95,9 +95,18 @@ def test_what_was_not_recorded_is_not_guessed(folder):
 
 
 def test_a_damaged_folder_costs_its_own_line_only(folder):
-    for name, text in (("simulated_relevance/history.csv", "epoch\n1\n"), ("vgg_pruning/run.json", "{")):
-        (folder / name).write_text(text)
-    assert (tables(folder)[cost.RUNS].iloc[:, 1:] == "cannot be read").to_numpy().all()
+    (folder / "vgg_pruning" / "run.json").write_text("{")
+    whole, damaged = tables(folder)[cost.RUNS].to_numpy().tolist()
+    assert whole[5] == "720"
+    assert set(damaged[1:]) == {"cannot be read"}
+
+
+def test_a_damaged_history_is_complained_of(folder):
+    (folder / "simulated_relevance" / "history.csv").write_text("epoch\n1\n")
+    found = {name: Results(folder / name) for name in WORDS["experiments"]}
+    blocks = cost.chapter(found, WORDS["cost"], {name: name for name in found})
+    (said,) = (block.text for block in blocks if isinstance(block, Complaint))
+    assert said == "What `simulated_relevance` took cannot be read (KeyError: 'fit'); run it again."
 
 
 def test_tables_are_written_next_to_the_page(folder):

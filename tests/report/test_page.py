@@ -19,6 +19,7 @@ from sbnn.report.page.content import WORDS, page
 from sbnn.report.page.html import as_html
 from sbnn.report.page.markdown import as_markdown
 from sbnn.report.page.tables import readable
+from sbnn.report.page.write import write_page
 from sbnn.report.results import Results
 from sbnn.runs.composition import BUDGETS, read_settings
 from sbnn.runs.identity import budget_of
@@ -124,6 +125,19 @@ def test_committed_differences_are_marked_and_words_are_whole(committed):
         assert by_path[f"{path}.csv"].map(lambda cell: shown(cell).endswith(("▼", "▲"))).to_numpy().any(), path
     for words in WORDS["experiments"].values():
         assert all(item[0].isupper() and item.endswith((".", ";")) for item in words["deviations"])
+
+
+def test_what_cannot_be_read_is_said_on_the_page_and_to_who_writes_it(tmp_path, capsys):
+    for file in ("uci_pruning/run.json", "benchmark/rows.csv"):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text("{")
+    write_page(tmp_path, scoreboard(tmp_path), {})
+    said = capsys.readouterr().err.splitlines()
+    text = (tmp_path / "README.md").read_text().replace("`", "")
+    assert len(said) == 3  # of its chapter and of what it cost; of the benchmark
+    assert all(re.fullmatch(r"sbnn: .* cannot be read \(\w+: .*\); run it again\.", line) for line in said)
+    assert all(line.removeprefix("sbnn: ") in text for line in said)
+    assert "Not run." in text
 
 
 def test_what_was_not_run_is_said(judged, tmp_path):

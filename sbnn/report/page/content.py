@@ -13,6 +13,7 @@ from sbnn.report.page.blocks import (
     Block,
     Bullets,
     Command,
+    Complaint,
     Counts,
     Fold,
     Heading,
@@ -64,7 +65,11 @@ def opening(folder: Path, verdicts: pd.DataFrame, found: Mapping[str, Results], 
 
 
 def is_run(results: Results) -> bool:
-    return (results.folder / "run.json").exists() and (results.folder / "config.yaml").exists()
+    """And can be read; if not, its chapter says so."""
+    try:
+        return bool(results.facts) and bool(results.settings) and len(results.rows) > 0
+    except Exception:  # of a missing file, or whatever a damaged one makes of the code that reads it
+        return False
 
 
 def whole(name: str, title: str, chapter: Callable[[], Iterable[Block]]) -> list[Block]:
@@ -72,8 +77,7 @@ def whole(name: str, title: str, chapter: Callable[[], Iterable[Block]]) -> list
     try:
         return list(chapter())
     except Exception as error:  # whatever a damaged file makes of the code that reads it
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        return [Heading(2, title), Text(f"The results in `{name}` cannot be read ({reason}); run it again.")]
+        return [Heading(2, title), Complaint.of(f"The results in `{name}`", error)]
 
 
 def experiment(name: str, results: Results, verdicts: pd.DataFrame) -> Iterator[Block]:

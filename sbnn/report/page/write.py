@@ -1,5 +1,6 @@
 """The page that says what reproduced: results/README.md, and the same as one self-contained results/report.html."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from sbnn.report.cells import as_csv
 from sbnn.report.claims import COLUMNS
 from sbnn.report.frontier import picture
 from sbnn.report.page import scoreboard  # noqa: F401  its blocks are rendered by html
-from sbnn.report.page.blocks import Table
+from sbnn.report.page.blocks import Complaint, Table
 from sbnn.report.page.content import DARK, PICTURE, page
 from sbnn.report.page.html import as_html
 from sbnn.report.page.markdown import as_markdown
@@ -45,6 +46,8 @@ def write_page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results
     blocks = page(folder, verdicts, known)
     for table in (block for block in blocks if isinstance(block, Table) and block.path in cost.COLUMNS):
         write_text(folder / table.path, as_csv(table.frame))
+    for complaint in (block.text for block in blocks if isinstance(block, Complaint)):
+        print(f"sbnn: {complaint.replace('`', '')}", file=sys.stderr)
     write_text(folder / "README.md", as_markdown(blocks))
     write_text(folder / "report.html", as_html(blocks, folder))
 
