@@ -40,6 +40,10 @@ class Report(ABC):
         """Data of the page's interactive plot (see `sbnn.report.interactive`); None where nothing is pruned."""
         return None
 
+    def trained(self, rows: pd.DataFrame) -> str:
+        """For captions: how many seeds and epochs the curves are of, where settings and figures do not say it."""
+        return ""
+
     def closing(self, rows: pd.DataFrame) -> pd.DataFrame | None:
         """The table that a run ends with, where there is one that fits a screen."""
         return None

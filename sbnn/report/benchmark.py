@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from sbnn.files import write_text
 from sbnn.model.methods import SBNN
-from sbnn.report.page.blocks import Block, Command, Heading, Picture, Table, Text
+from sbnn.report.page.blocks import Block, Heading, Picture, Table, Text
 from sbnn.report.style import GREY, VERMILLION, look, panels, save
 
 FOLDER = "benchmark"
@@ -90,10 +90,9 @@ def chapter(results: Path, words: dict) -> Iterator[Block]:
     facts = rows.iloc[0]
     yield Heading(2, words["title"])
     yield Text(words["about"])
-    yield Command("make benchmark-peers")
     yield Text(
-        f"Measured on {facts.cpu}, {facts.device}, one thread, torch {facts.torch}, commit `{facts.commit}`; "
-        f"medians of {facts['rounds']} rounds."
+        f"`make benchmark-peers`: measured on {facts.cpu}, {facts.device}, one thread, torch {facts.torch}, "
+        f"commit `{facts.commit}`; medians of {facts['rounds']} rounds."
     )
     yield Picture(f"{FOLDER}/cost.svg", words["figure"])
     for name, table in tables(rows).items():

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sbnn.files import write_text
-from sbnn.report.page.blocks import Block, Command, Heading, Picture, Table, Text
+from sbnn.report.page.blocks import Block, Heading, Picture, Table, Text
 from sbnn.report.style import BLUE, GREY, INK, VERMILLION, panels, save
 
 FOLDER = "deployment"
@@ -80,9 +80,8 @@ def chapter(results: Path, words: dict) -> Iterator[Block]:
     facts = rows.iloc[0]
     yield Heading(2, words["title"])
     yield Text(words["about"])
-    yield Command("make deployment")
     yield Text(
-        f"Measured on {facts.cpu}, one thread, torch {facts.torch}, commit `{facts.commit}`; "
+        f"`make deployment`: measured on {facts.cpu}, one thread, torch {facts.torch}, commit `{facts.commit}`; "
         f"medians of {facts['rounds']} rounds."
     )
     yield Picture(f"{FOLDER}/deployment.svg", words["figure"])

@@ -3,6 +3,8 @@
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
 from sbnn.model.methods import METHODS, SBNN
 from sbnn.report.compression import GRADUAL, PAPER, PUBLISHED, TITLES, every_curve
@@ -16,7 +18,7 @@ OURS = ("gradual", "tuned", "paper")  # recipes
 DEFAULT = "snr"  # the library's score
 NARROW = 0.98  # where rivals are ranked
 SERIES = 5  # at most
-LETTER = 4.2  # points, the width of one in a name
+NAME, GAP = 7.5, 3.0  # points: the size of a name, and at least so much between two
 HEADROOM = 12  # the highest error shown, in units of the lowest: beyond it a network is lost
 
 
@@ -36,7 +38,8 @@ def trade_off(ax: Axes, rows: pd.DataFrame, network: str) -> None:
     for (method, recipe, _, metric), curve in found.groupby(["method", "recipe", "epochs", "metric"], sort=False):
         dash = "--" if metric == GRADUAL else "-"
         label = f"{called(method, recipe)}, {times(curve)}"
-        line(ax, left(curve), "left", look(method, recipe), label, markersize=3, ls=dash)
+        seen = {"markersize": 3} if len(curve) > 1 else {"markersize": 9, "zorder": 6}  # a point alone, among others'
+        line(ax, left(curve), "left", look(method, recipe), label, ls=dash, **seen)
     crowded = PUBLISHED.kind.fillna("").str.startswith("groups; not in")  # next to such a network of the paper's table
     points = PUBLISHED[(PUBLISHED.network == network) & PUBLISHED.sparsity.notna() & ~crowded].sort_values("sparsity")
     low = pd.concat([found["mean"], points.error]).min()
@@ -56,21 +59,26 @@ def name_points(ax: Axes, points: pd.DataFrame) -> None:
     for point, place in zip(named.itertuples(), below(ax, named), strict=True):
         arrow = {"arrowstyle": "-", "color": GREY, "lw": 0.6, "shrinkB": 3}
         weight = "bold" if point.method == PAPER else "normal"
-        style = {"ha": "center", "fontsize": 7.5, "weight": weight, "arrowprops": arrow}
+        style = {"ha": "center", "fontsize": NAME, "weight": weight, "arrowprops": arrow}
         ax.annotate(point.method, (100 - point.sparsity, point.error), place, textcoords="axes fraction", **style)
 
 
 def below(ax: Axes, points: pd.DataFrame) -> list[tuple[float, float]]:
     """Where the names stand, as shares of the panel: in two lines, as near their points as their lengths allow."""
-    letter = LETTER / (ax.bbox.width * 72 / ax.figure.dpi)
-    ends, places = [0.0, 0.0], []
-    for number, point in enumerate(points.itertuples()):
-        own = ax.transAxes.inverted().transform(ax.transData.transform((100 - point.sparsity, 1)))[0]
-        half, line = letter * (len(point.method) + 2) / 2, number % 2
-        places.append([max(own, ends[line] + half), 0.03 + 0.07 * line])
-        ends[line] = places[-1][0] + half
-    excess = [max(0.0, end - 1) for end in ends]
-    return [(place - excess[number % 2], line) for number, (place, line) in enumerate(places)]
+    ax.figure.draw_without_rendering()  # it is as wide as it will be only then
+    wide = ax.bbox.width * 72 / ax.figure.dpi  # in points, as names are
+    bold = FontProperties(weight="bold", size=NAME)
+    halves = [(TextPath((0, 0), name, prop=bold).get_extents().width + GAP) / 2 / wide for name in points.method]
+    places = [ax.transAxes.inverted().transform(ax.transData.transform((100 - s, 1)))[0] for s in points.sparsity]
+    numbers, ends = range(len(places)), [0.0, 0.0]
+    for number in numbers:  # to the right of the one before it
+        places[number] = max(places[number], ends[number % 2] + halves[number])
+        ends[number % 2] = places[number] + halves[number]
+    ends = [1.0, 1.0]
+    for number in reversed(numbers):  # and within the panel
+        places[number] = min(places[number], ends[number % 2] - halves[number])
+        ends[number % 2] = places[number] - halves[number]
+    return [(place, 0.03 + 0.07 * (number % 2)) for number, place in enumerate(places)]
 
 
 def frontier(rows: pd.DataFrame) -> Figure:

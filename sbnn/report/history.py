@@ -27,7 +27,8 @@ def table_of(histories: Mapping[str, History]) -> pd.DataFrame:
 
 def figure(history: pd.DataFrame) -> Figure:
     """Loss, error and the share of weights with p > 1/2 by epoch: a line for each of the first few fits."""
-    fits = list(history["fit"].unique())
+    records = history["fit"].value_counts(sort=False)
+    fits = list(records.index[records > 1]) or list(records.index)  # one record makes no curve
     shown = {name: label for name, label in PANELS.items() if history[name].notna().any()}
     drawn, axes = panels(len(shown), width=3.6, height=3.0)
     looks = zip(fits[:DRAWN], cycle((colour, dash) for dash in DASHES for colour in PALETTE), strict=False)

@@ -129,12 +129,17 @@ def inclusion_cdf(rows: pd.DataFrame) -> Figure:
     """The paper's figure: the share of weights with an inclusion probability below p, and its line at 95 %."""
     below = widest(rows[rows.metric == "inclusion_below"])
     drawn, (ax,) = panels(1, width=4.2, height=3.0)
-    for (_, recipe, epochs), curve in below.groupby(["method", "recipe", "epochs"], sort=False):
+    for recipe, curve in below.groupby("recipe", sort=False):
         colour, _ = look(SBNN.name, recipe)
-        ax.plot(curve.threshold, curve.value, color=colour, label=f"{called(SBNN.name, recipe)}, {epochs} epochs")
-    ax.axhline(0.95, color=INK, ls=":", lw=1.2, label="the paper's 95 %")
+        share = curve.groupby("threshold").value.mean()
+        ax.plot(share, color=colour)
+        risen = share.index[share > 0.5].min()
+        beside = {"ha": "left", "xytext": (6, 0)} if risen < 0.5 else {"ha": "right", "xytext": (-6, 0)}
+        name = called(SBNN.name, recipe)
+        ax.annotate(name, (risen, 0.5), color=colour, textcoords="offset points", va="center", **beside)
+    ax.axhline(0.95, color=INK, ls=":", lw=1.2)
+    ax.text(0.5, 0.93, "the paper's 95 %", ha="center", va="top")
     ax.set(xlabel="posterior inclusion probability p", ylabel="share of weights below p", ylim=(-0.02, 1.02))
-    ax.legend(loc="center", fontsize=8)
     return drawn
 
 

@@ -13,7 +13,7 @@ from sbnn.report.cells import Percent, Published
 from sbnn.report.image_curves import LABEL, Curve, cell, curves, in_order, named, own_curves
 from sbnn.report.names import by_own_score, called
 from sbnn.report.statistics import times
-from sbnn.report.style import PRINTED, left, legend_below, line, look, panels, plain_ticks, weights_left
+from sbnn.report.style import PRINTED, left, line, look, name_lines, panels, plain_ticks, weights_left
 
 PUBLISHED = pd.read_csv(Path(__file__).with_name("paper") / "images.csv")  # errors in per cent, as printed
 TREATMENTS = {
@@ -34,6 +34,14 @@ class PerceptronReport(Report):
         full = full[full.droprate == 0]
         tuned = full[full.recipe == "tuned"]
         return float((full if tuned.empty else tuned)["mean"].mean()) / 100
+
+    def trained(self, rows: pd.DataFrame) -> str:
+        """Of the widest networks, by those that are alike."""
+        alike: dict[str, list[str]] = {}
+        for (method, recipe), curve in own_curves(widest(rows)).groupby(["method", "recipe"], sort=False):
+            alike.setdefault(times(curve), []).append(called(method, recipe))
+        said = (f"{numbers} ({', '.join(names)})" for numbers, names in alike.items())
+        return f"Sizes: {'; '.join(said)}."
 
     def closing(self, rows: pd.DataFrame) -> pd.DataFrame:
         return pruning(by_own_score(widest(rows)))
@@ -90,12 +98,12 @@ def figure(rows: pd.DataFrame) -> Figure:
             theirs = published(own.dataset.iloc[0], method, own.width.iloc[0])
             errors, at = [figure.value for figure in theirs.values()], [100 * (1 - d) for d in theirs]
             ax.plot(at, errors, label=f"{method.label} (paper)", **PRINTED | {"marker": marker})
-        for (method, recipe, _, score), curve in part.groupby(["method", "recipe", "epochs", "score"], sort=False):
-            label = f"{called(method, recipe)} by {score}, {times(curve)}"
-            line(ax, left(curve), "left", look(method, recipe), label, markersize=3)
+        for (method, recipe), curve in part.groupby(["method", "recipe"], sort=False):
+            line(ax, left(curve), "left", look(method, recipe), called(method, recipe), markersize=3)
         ax.set(title=title, yscale="log")
         weights_left(ax, own.droprate)
         plain_ticks(ax)
     axes[0].set_ylabel(LABEL)
-    legend_below(drawn, axes)
+    for ax in axes:
+        name_lines(ax)
     return drawn

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sbnn.files import write_text
-from sbnn.report.page.blocks import Block, Command, Heading, Picture, Table, Text
+from sbnn.report.page.blocks import Block, Heading, Picture, Table, Text
 from sbnn.report.style import BLUE, GREY, VERMILLION, legend_below, panels, save
 
 FOLDER = "selection_rates"
@@ -70,10 +70,11 @@ def chapter(results: Path, words: dict) -> Iterator[Block]:
     facts = rows.iloc[0]
     yield Heading(2, words["title"])
     yield Text(words["about"])
-    yield Command("make selection-rates")
     yield Text(
-        f"Means ± standard errors over the draws; seconds of one thread of {facts.cpu}, torch {facts.torch}, commit "
-        f"`{facts.commit}`."
+        f"`make selection-rates`: means ± standard errors over the draws; seconds of one thread of {facts.cpu}, "
+        f"torch {facts.torch}, commit `{facts.commit}`."
     )
-    yield Picture(f"{FOLDER}/rates.svg", words["figure"])
-    yield Table(table(rows), words["table"], f"{FOLDER}/table.csv")
+    shown = table(rows)
+    draws = " to ".join(str(count) for count in sorted({shown.draws.min(), shown.draws.max()}))
+    yield Picture(f"{FOLDER}/rates.svg", f"{words['figure']} Means over {draws} draws of a design.")
+    yield Table(shown, words["table"], f"{FOLDER}/table.csv")

@@ -159,7 +159,7 @@ def figure(table: pd.DataFrame) -> Figure:
         for (method, score), curve in here.groupby(["method", "score"], sort=False):
             line(ax, left(curve), "left", look(method), f"{method} by {score}", **by_score(score), markersize=3)
         ax.set(title=f"{called(SBNN.name, recipe)}, {share:.0%} of features active")
-        weights_left(ax, table.droprate)
+        weights_left(ax, table.droprate, label="weights left, %" if recipe == recipes[-1] else "")
     for ax in axes[:: len(shares)]:
         ax.set(ylabel=UNIT, ylim=(0, None))
     legend_below(drawn, axes, columns=5)

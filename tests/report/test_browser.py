@@ -72,6 +72,8 @@ said.fewer = all("svg path", stage).length;
 
 all("details").forEach((one) => { one.open = true; });
 said.openedSideways = wide();
+said.scales = all(".drawn img").map((image) => image.clientWidth / image.naturalWidth);
+said.scrolled = all(".drawn").filter((box) => box.scrollWidth > box.clientWidth).length;
 said.outside = performance.getEntriesByType("resource").filter((e) => !e.name.startsWith("data:")).length;
 parent.postMessage(JSON.stringify(said), "*");
 });
@@ -119,6 +121,12 @@ def test_every_picture_is_drawn_and_nothing_is_fetched(seen):
     assert all(seen["images"])
     assert len(seen["images"]) > 15
     assert seen["outside"] == 0
+
+
+def test_figures_on_a_phone_scroll_and_stay_legible(seen):
+    is_phone = seen["width"] < 500
+    assert min(seen["scales"]) > (0.99 if is_phone else 0.8)
+    assert (seen["scrolled"] > 10) == is_phone
 
 
 def test_it_follows_the_screen(seen):

@@ -14,11 +14,13 @@ from sbnn.commands.run import execute
 from sbnn.report import across
 from sbnn.report.cells import as_csv, shown, written
 from sbnn.report.claims import PAPER, scoreboard
+from sbnn.report.cost import COLUMNS
 from sbnn.report.page.blocks import Counts, Fold, Heading, Picture, Plot, Scoreboard, Table, Text
 from sbnn.report.page.content import WORDS, page
 from sbnn.report.page.html import as_html
 from sbnn.report.page.markdown import as_markdown
 from sbnn.report.page.tables import readable
+from sbnn.report.page.write import write_page
 from sbnn.report.results import Results
 from sbnn.runs.composition import BUDGETS, read_settings
 from sbnn.runs.identity import budget_of, code_hash
@@ -55,7 +57,7 @@ def test_every_table_and_figure_of_the_results_is_on_the_page(committed):
     files = {f"{p.parent.name}/{p.name}" for p in RESULTS.glob("*/*.csv") if p.name not in kept_back}
     figures = {f"{p.parent.name}/{p.name}" for p in RESULTS.glob("*/*.svg")}
     blocks = list(every(committed))
-    assert {b.path for b in blocks if isinstance(b, Table) and b.path} == files
+    assert {b.path for b in blocks if isinstance(b, Table) and b.path} == files | set(COLUMNS)
     assert {b.path for b in blocks if isinstance(b, Picture)} == figures | {"picture.svg"}
     assert {path.name for path in RESULTS.glob("*.svg")} == PICTURES
     assert {path.with_suffix(".svg") for path in RESULTS.glob("*/*.png")} == set(RESULTS.glob("*/*.svg"))
@@ -69,6 +71,17 @@ def test_the_page_is_short_and_its_tables_are_readable(committed):
         assert not [name for name in table.frame if re.search(r"[a-z]_[a-z]", name)], table.path
         assert table.frame.map(written).ne("").any().all(), table.path
         assert "se" not in table.frame, table.path
+
+
+def test_captions_say_what_means_are_over(committed):
+    captions = {
+        b.path: b.caption for b in every(committed) if isinstance(b, Picture) and not b.path.endswith("history.svg")
+    }
+    said = {path.split("/")[0]: caption for path, caption in captions.items() if "Sizes: " in caption}
+    assert set(said) == {name for name in WORDS["experiments"] if name not in ("lenet_pruning", "vgg_pruning")}
+    assert all(re.search(r"\d+ (data sets|splits|seeds?)\b.*\d+ (epochs|steps)", caption) for caption in said.values())
+    assert "(5 of protein)" in said["uci_pruning"]
+    assert re.search(r"\d epochs \(sBNN as stated\)\.", said["mnist_pruning"])
 
 
 def test_errors_stand_beside_their_means():
@@ -125,6 +138,19 @@ def test_committed_differences_are_marked_and_words_are_whole(committed):
         assert by_path[f"{path}.csv"].map(lambda cell: shown(cell).endswith(("▼", "▲"))).to_numpy().any(), path
     for words in WORDS["experiments"].values():
         assert all(item[0].isupper() and item.endswith((".", ";")) for item in words["deviations"])
+
+
+def test_what_cannot_be_read_is_said_on_the_page_and_to_who_writes_it(tmp_path, capsys):
+    for file in ("uci_pruning/run.json", "benchmark/rows.csv"):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text("{")
+    write_page(tmp_path, scoreboard(tmp_path), {})
+    said = capsys.readouterr().err.splitlines()
+    text = (tmp_path / "README.md").read_text().replace("`", "")
+    assert len(said) == 3  # of its chapter and of what it cost; of the benchmark
+    assert all(re.fullmatch(r"sbnn: .* cannot be read \(\w+: .*\); run it again\.", line) for line in said)
+    assert all(line.removeprefix("sbnn: ") in text for line in said)
+    assert "Not run." in text
 
 
 def test_what_was_not_run_is_said(judged, tmp_path):

@@ -84,7 +84,8 @@ def test_a_run_reads_nothing_of_its_own_and_writes_its_facts_once(judged, tmp_pa
         for file in ("rows.csv", "run.json"):  # under a temporary name in a fresh folder
             assert sum(count for path, count in written.items() if path.startswith(f".{name}.new/.{file}.")) == 1
     others = {path: count for path, count in read.items() if path.startswith("simulated_")}
-    assert others == {f"simulated_pruning/{file}": 1 for file in ("rows.csv", "run.json", "config.yaml", "claims.csv")}
+    whole = ("rows.csv", "run.json", "config.yaml", "claims.csv", "history.csv")
+    assert others == {f"simulated_pruning/{file}": 1 for file in whole}
     assert {"budget", "report", "left_out"} <= set(json.loads((tmp_path / name / "run.json").read_text()))
 
 

@@ -19,6 +19,16 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Complaint(Text):
+    """What cannot be read; whoever writes the page is told so as well."""
+
+    @classmethod
+    def of(cls, what: str, error: Exception) -> "Complaint":
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        return cls(f"{what} cannot be read ({reason}); run it again.")
+
+
+@dataclass(frozen=True)
 class Bullets:
     items: list[str]
 
@@ -75,6 +85,7 @@ class Fold:
 
     summary: str
     blocks: list["Block"]
+    linked: bool = False  # pictures, which Markdown links to instead
 
 
 Block = Heading | Text | Bullets | Command | Table | Picture | Plot | Counts | Scoreboard | Fold

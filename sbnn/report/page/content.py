@@ -1,17 +1,20 @@
 """What stands on the page: promise, counts and picture, the scoreboard, every experiment's chapter, and the errata."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import pandas as pd
 
-from sbnn.report import across, benchmark, deployment, gradients, inclusion, selection_rates, uci_settings
+from sbnn.report import across, benchmark, cost, deployment, gradients, inclusion, selection_rates, uci_settings
 from sbnn.report.claims import concluded, counted
 from sbnn.report.headlines import findings, headline
 from sbnn.report.page.blocks import (
     Block,
     Bullets,
     Command,
+    Complaint,
     Counts,
     Fold,
     Heading,
@@ -27,7 +30,6 @@ from sbnn.report.results import Results
 from sbnn.runs.composition import BUDGETS
 from sbnn.runs.data_settings import SimulatedSettings, UciSettings
 from sbnn.runs.identity import code_hash
-from sbnn.runs.settings import RunSettings
 
 PICTURE, DARK = "picture.svg", "picture_dark.svg"
 
@@ -35,11 +37,23 @@ PICTURE, DARK = "picture.svg", "picture_dark.svg"
 def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | None = None) -> list[Block]:
     """The page of the experiments in a folder; those known are not read, those that were not run are named as such."""
     found = {name: Results(folder / name) for name in WORDS["experiments"]} | dict(known or {})
-    chapters = [block for name in WORDS["experiments"] for block in whole(name, found[name], verdicts)]
-    for module in (uci_settings, inclusion, gradients, selection_rates, deployment, benchmark):
-        chapters += module.chapter(folder, WORDS[module.FOLDER])
+    titles = {name: words["title"] for name, words in WORDS["experiments"].items()}
+    chapters = []
+    for name, title in titles.items():
+        chapters += whole(name, title, partial(experiment, name, found[name], verdicts))
+    for module in (uci_settings, inclusion, gradients):
+        chapters += study(module, folder)
+    chapters += cost.chapter(found, WORDS["cost"], titles)
+    for module in (selection_rates, deployment, benchmark):
+        chapters += study(module, folder)
     smoke = [Text(WORDS["smoke"])] if Text(WORDS["smoke"]) in chapters else []
     return [*opening(folder, verdicts, found, smoke), *chapters, *errata()]
+
+
+def study(module: ModuleType, folder: Path) -> list[Block]:
+    """The chapter of what is measured besides the experiments."""
+    words = WORDS[module.FOLDER]
+    return whole(module.FOLDER, words["title"], partial(module.chapter, folder, words))
 
 
 def opening(folder: Path, verdicts: pd.DataFrame, found: Mapping[str, Results], notes: list[Block]) -> Iterator[Block]:
@@ -62,32 +76,30 @@ def opening(folder: Path, verdicts: pd.DataFrame, found: Mapping[str, Results], 
 
 def older(found: Mapping[str, Results]) -> Iterator[str]:
     """A sentence that names experiments whose results were made by other code than what is here."""
-    titles = [
-        WORDS["experiments"][name]["title"].partition(":")[0] for name, one in found.items() if is_older(name, one)
-    ]
+    words = WORDS["experiments"]
+    titles = [words[name]["title"].partition(":")[0] for name, one in found.items() if is_older(name, one)]
     if titles:
-        yield f"Made by older code than this page's, and to be run again: {', '.join(titles)}."
+        yield f"Made by older code than what is here now: {', '.join(titles)}."
 
 
 def is_older(name: str, results: Results) -> bool:
-    try:
-        return is_run(results) and results.facts.get("code") != code_hash(name)
-    except (OSError, ValueError, KeyError, TypeError):  # a damaged folder, of which its chapter says so
-        return False
+    return is_run(results) and results.facts.get("code") != code_hash(name)
 
 
 def is_run(results: Results) -> bool:
-    return (results.folder / "run.json").exists() and (results.folder / "config.yaml").exists()
-
-
-def whole(name: str, results: Results, verdicts: pd.DataFrame) -> list[Block]:
-    """An experiment's chapter; if its folder is damaged, that is said instead, and the page goes on."""
+    """And can be read; if not, its chapter says so."""
     try:
-        return list(experiment(name, results, verdicts))
+        return bool(results.facts) and bool(results.settings) and len(results.rows) > 0
+    except Exception:  # of a missing file, or whatever a damaged one makes of the code that reads it
+        return False
+
+
+def whole(name: str, title: str, chapter: Callable[[], Iterable[Block]]) -> list[Block]:
+    """The chapter of a folder; if that is damaged, it is said instead, and the page goes on."""
+    try:
+        return list(chapter())
     except Exception as error:  # whatever a damaged file makes of the code that reads it
-        heading = Heading(2, WORDS["experiments"][name]["title"])
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        return [heading, Text(f"The results in `{name}` cannot be read ({reason}); run it again.")]
+        return [Heading(2, title), Complaint.of(f"The results in `{name}`", error)]
 
 
 def experiment(name: str, results: Results, verdicts: pd.DataFrame) -> Iterator[Block]:
@@ -102,7 +114,7 @@ def experiment(name: str, results: Results, verdicts: pd.DataFrame) -> Iterator[
     yield Text(WORDS["smoke"] if results.is_smoke else verdict(results, verdicts[verdicts.experiment == name]))
     drawn = results.report.curve(results.rows)
     if drawn is not None:
-        yield Plot(drawn, f"{words['plot']} {sizes(results.settings)}".rstrip())
+        yield Plot(drawn, f"{words['plot']} {sizes(results)}".rstrip())
     yield from figures(name, results, drawn is not None)
     yield Heading(3, "Where this departs from the paper")
     yield Bullets(words["deviations"])
@@ -124,9 +136,10 @@ def verdict(results: Results, own: pd.DataFrame) -> str:
 def figures(name: str, results: Results, is_plotted: bool) -> Iterator[Block]:
     """Those that the interactive curves show already are folded; so is how training went."""
     words, folded = WORDS["experiments"][name], []
+    of = f"{sizes(results)} {results.report.trained(results.rows)}".strip()
     for file, caption in words["figures"].items():
         if (results.folder / f"{file}.svg").exists():
-            picture = Picture(f"{name}/{file}.svg", caption)
+            picture = Picture(f"{name}/{file}.svg", f"{caption} {of}".rstrip())
             if is_plotted and file in words["plotted"]:
                 folded.append(picture)
             else:
@@ -134,7 +147,7 @@ def figures(name: str, results: Results, is_plotted: bool) -> Iterator[Block]:
     if folded:
         yield Fold("The same in one figure", folded)
     if (results.folder / "history.svg").exists():
-        yield Fold("How training went", [Picture(f"{name}/history.svg", WORDS["history"])])
+        yield Fold("How training went", [Picture(f"{name}/history.svg", WORDS["history"])], linked=True)
 
 
 def circumstances(name: str, results: Results) -> Iterator[Block]:
@@ -142,7 +155,7 @@ def circumstances(name: str, results: Results) -> Iterator[Block]:
     facts, command = results.facts, results.facts.get("command")
     if not command and facts["budget"] in BUDGETS:
         command = f"sbnn-run experiment={name} budget={facts['budget']}"
-    said = [f"`{command}`" if command else "", times(facts, results.settings.minutes), sizes(results.settings)]
+    said = [f"`{command}`" if command else "", times(facts, results.settings.minutes), sizes(results)]
     if not facts.get("command"):
         said.append("What was typed was not recorded.")
     if "error" in (metrics := set(results.rows.metric)) and "switched" not in metrics:
@@ -172,14 +185,17 @@ def spoken(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
 
 
-def sizes(settings: RunSettings) -> str:
+def sizes(results: Results) -> str:
     """How much was trained and measured, where no column of a table says it."""
-    said, data = [], settings.data
+    said, settings, data = [], results.settings, results.settings.data
     if isinstance(data, SimulatedSettings):
         said.append(f"{data.replicates} data sets of {data.observations} rows a setting")
         said.append(f"{settings.trainer.epochs} epochs")
     if isinstance(data, UciSettings):
-        more = ", ".join(f"{by.steps} times on {name}" for name, by in data.enlarge.items())
+        splits = results.rows.groupby("dataset").replicate.nunique()
+        fewer = ", ".join(f"{count} of {name}" for name, count in splits[splits < splits.max()].items())
+        said.append(f"{splits.max()} splits of a data set" + (f" ({fewer})" if fewer else ""))
+        more = ", ".join(f"{by.steps} times on {name}" for name, by in data.enlarge.items() if name in splits)
         said.append(f"about {settings.trainer.steps} steps a split ({more})")
     return f"Sizes: {'; '.join(said)}." if said else ""
 

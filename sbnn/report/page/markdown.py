@@ -105,4 +105,7 @@ def _(block: Scoreboard) -> str:
 
 @rendered.register
 def _(block: Fold) -> str:
+    """What is in it, for there is nothing to open."""
+    if block.linked:
+        return "\n".join(f"{LINK}{block.summary}]({inner.path})" for inner in block.blocks)
     return as_markdown(block.blocks).rstrip()

@@ -1,5 +1,6 @@
 """The page that says what reproduced: results/README.md, and the same as one self-contained results/report.html."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -7,9 +8,12 @@ import pandas as pd
 
 from sbnn.errors import SbnnError
 from sbnn.files import write_text
+from sbnn.report import cost
+from sbnn.report.cells import as_csv
 from sbnn.report.claims import COLUMNS
 from sbnn.report.frontier import picture
 from sbnn.report.page import scoreboard  # noqa: F401  its blocks are rendered by html
+from sbnn.report.page.blocks import Complaint, Table
 from sbnn.report.page.content import DARK, PICTURE, page
 from sbnn.report.page.html import as_html
 from sbnn.report.page.markdown import as_markdown
@@ -21,6 +25,7 @@ from sbnn.report.style import LIGHT, save_svg
 PICTURED = ("lenet_pruning", "lenet_300_100")  # experiment and network
 # What our own files in a folder of results begin with.
 MARKS = {"README.md": WORDS["title"], "report.html": WORDS["title"], "claims.csv": ",".join(COLUMNS)}
+MARKS |= {file: ",".join(columns) for file, columns in cost.COLUMNS.items()}
 
 
 def check_page(folder: Path) -> None:
@@ -32,10 +37,17 @@ def check_page(folder: Path) -> None:
 
 
 def write_page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results]) -> None:
-    """Write both, from the experiments in a folder; of those known nothing is read but their figures."""
+    """Write both and the tables of what runs cost, from the experiments in a folder.
+
+    Of those known nothing is read but their figures.
+    """
     experiment, network = PICTURED
     write_picture(folder, known.get(experiment, Results(folder / experiment)), network)
     blocks = page(folder, verdicts, known)
+    for table in (block for block in blocks if isinstance(block, Table) and block.path in cost.COLUMNS):
+        write_text(folder / table.path, as_csv(table.frame))
+    for complaint in (block.text for block in blocks if isinstance(block, Complaint)):
+        print(f"sbnn: {complaint.replace('`', '')}", file=sys.stderr)
     write_text(folder / "README.md", as_markdown(blocks))
     write_text(folder / "report.html", as_html(blocks, folder))
 
