@@ -65,8 +65,8 @@ class Watched(Context):
 
 
 def moments(steps: int) -> list[int]:
-    """Evenly spaced on a logarithmic scale, the end among them."""
-    return sorted({round(steps * 10 ** (-2 * n / (MOMENTS - 1))) for n in range(MOMENTS)})
+    """Evenly spaced on a logarithmic scale; the end, which is seen too, is not among them."""
+    return sorted({round(steps * 10 ** (-2 * n / MOMENTS)) for n in range(1, MOMENTS + 1)})
 
 
 def watched(name: str, settings: UciRun) -> Iterator[tuple[int, Fit, ReplicaData]]:
@@ -91,15 +91,10 @@ def measured(model: Fit, test: ReplicaData) -> Iterator[tuple[str, Tensor]]:
     yield "rmse", model.errors(test) * scale
     for name, keep in masks.items():
         yield f"rmse, half by {name}", model.errors(test, model.posterior.mean * keep) * scale
-    sigma, s = model.posterior.sigma, model.posterior.second_moment
-    # At the optimum of sigma, 1 / sigma^2 is the data's curvature and the prior's precision together.
-    silent = (1 - sigma.square() * model.prior.precision(s)) < 0.1
+    noisy = model.posterior.mean.abs() < model.posterior.sigma  # hard to tell from zero
     yield "share with p > 1/2", (model.inclusion() > 0.5).double().mean(1)
-    yield (
-        "share of half by inclusion without curvature",
-        (silent & masks["inclusion"]).sum(1) / masks["inclusion"].sum(1),
-    )
-    yield "share of half by snr without curvature", (silent & masks["snr"]).sum(1) / masks["snr"].sum(1)
+    for name, keep in masks.items():
+        yield f"share of half by {name} with |m| < sigma", (noisy & keep).sum(1) / keep.sum(1)
 
 
 def spread(model: Fit) -> Iterator[tuple[str, float, float]]:

@@ -20,8 +20,8 @@ LOOKS = {
 }
 SHARES = {
     "share with p > 1/2": (GREY, "o", "of all weights, p > 1/2"),
-    "share of half by inclusion without curvature": (VERMILLION, "s", "of half by inclusion, no curvature"),
-    "share of half by snr without curvature": (BLUE, "^", "of half by snr, no curvature"),
+    "share of half by inclusion with |m| < sigma": (VERMILLION, "s", "of half by inclusion, |m| < σ"),
+    "share of half by snr with |m| < sigma": (BLUE, "^", "of half by snr, |m| < σ"),
 }
 SPREADS = {"mean": "$\\log_{10}\\,|m|$", "sigma": "$\\log_{10}\\,\\sigma$", "p": "inclusion probability p"}
 
