@@ -73,10 +73,10 @@ def spreads(rows: pd.DataFrame) -> Figure:
         here = binned[binned.dataset == name]
         for ax, (what, label) in zip(axes[len(SPREADS) * number :], SPREADS.items(), strict=False):
             own = here[here.metric == f"bin of {what}"]
-            for step, colour in ((own.step.min(), BLUE), (own.step.max(), VERMILLION)):
+            early, late = own.step.min(), own.step.max()
+            for step, colour, when in ((early, BLUE, f"after {early:,} steps"), (late, VERMILLION, "at the end")):
                 at = own[own.step == step].sort_values("bin")
-                share = 100 * at.value / at.value.sum()
-                ax.step(at.bin, share, where="post", color=colour, lw=1.2, label=f"after {step:,} steps")
+                ax.step(at.bin, 100 * at.value / at.value.sum(), where="post", color=colour, lw=1.2, label=when)
             ax.set(xlabel=label, yscale="log" if what == "p" else "linear")
             ax.set_title(name)
         axes[len(SPREADS) * number].set_ylabel("weights, %")
