@@ -149,9 +149,22 @@ def save_svg(figure: Figure, path: Path, style: str = BOTH) -> None:
     plt.close(figure)
     text = re.sub(r"<[^>]*>", lambda tag: short(tag[0]), drawn.getvalue())
     text = re.sub(r">\s+<", "><", re.sub(r"<!.*?>|<metadata>.*?</metadata>", "", text, flags=re.DOTALL))
+    text = re.sub(r'<path d="[^"]*"([^>]*)/>(?:<path d="[^"]*"\1/>)+', one_path, text)
+    text = re.sub(r'(<g[^>]*)>((?:<use [^>]*( style="[^"]*")/>)(?:<use [^>]*\3/>)+)', one_style, text)
     for colour, variable in THEMED.items():
         text = text.replace(colour, variable)
     write_text(path, text.replace('<style type="text/css">', f'<style type="text/css">{style} ', 1))
+
+
+def one_path(run: re.Match) -> str:
+    """Paths in a row that look alike, such as error bars, as one."""
+    drawn = "".join(re.findall(r' d="([^"]*)"', run[0]))
+    return f'<path d="{drawn}"{run[1]}/>'
+
+
+def one_style(run: re.Match) -> str:
+    """Markers in a row that look alike, whose group has their style instead of each of them."""
+    return f"{run[1]}{run[3]}>{run[2].replace(run[3], '')}"
 
 
 def short(tag: str) -> str:
