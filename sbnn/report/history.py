@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from sbnn.errors import ConfigError
-from sbnn.report.style import PALETTE, panels, plain_ticks
+from sbnn.report.style import OKABE_ITO, panels, plain_ticks
 from sbnn.training.history import COLUMNS, MEASURES, History
 
 DRAWN = 12  # fits, which is as many lines as can be told apart
@@ -31,7 +31,7 @@ def figure(history: pd.DataFrame) -> Figure:
     fits = list(records.index[records > 1]) or list(records.index)  # one record makes no curve
     shown = {name: label for name, label in PANELS.items() if history[name].notna().any()}
     drawn, axes = panels(len(shown), width=3.6, height=3.0)
-    looks = zip(fits[:DRAWN], cycle((colour, dash) for dash in DASHES for colour in PALETTE), strict=False)
+    looks = zip(fits[:DRAWN], cycle((colour, dash) for dash in DASHES for colour in OKABE_ITO), strict=False)
     for fit, (colour, dash) in looks:
         own = history[history["fit"] == fit]
         for ax, name in zip(axes, shown, strict=True):

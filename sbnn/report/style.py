@@ -21,10 +21,12 @@ from sbnn.compression.scores import SCORES
 from sbnn.files import write_text, written_whole
 from sbnn.model.methods import METHODS
 
-# Okabe and Ito's palette, and a marker each, so that grey prints can be read too: by the order of the methods' table.
-# Seven colours and eight markers: 56 methods before two look alike. Ink is for what others printed.
+# Colours by the order of the methods' table, Okabe and Ito's first; those that repeat are of methods that never stand
+# next to each other. A marker each, so that grey prints can be read too. Ink is for what others printed.
 BLUE, VERMILLION, GREY, INK, LINE, WHITE = "#0072B2", "#D55E00", "#666666", "#1b1b1b", "#dddddd", "#ffffff"
-PALETTE = ("#E69F00", "#56B4E9", BLUE, "#CC79A7", "#009E73", GREY, VERMILLION)
+OKABE_ITO = ("#E69F00", "#56B4E9", BLUE, "#CC79A7", "#009E73", GREY, VERMILLION)
+RIVALS = ("#8F6FD0", "#8A8A00", "#C2185B", "#00A6A6", GREY, VERMILLION, "#9A5B2E", "#5B8F3A", "#4A62D8")  # from MAP on
+PALETTE = (*OKABE_ITO, "#E69F00", *RIVALS)
 MARKERS = "hP^vsxoD"
 LOOKS = dict(zip(METHODS, zip(cycle(PALETTE), cycle(MARKERS), strict=False), strict=False))
 # Recipes other than the tuned one: colours of methods that are never pruned next to them, markers of their own.
