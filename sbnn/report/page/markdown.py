@@ -6,9 +6,10 @@ from functools import singledispatch
 import pandas as pd
 
 from sbnn.report.cells import shown
-from sbnn.report.claims import counted
+from sbnn.report.claims import counted, least
 from sbnn.report.closing import cut
 from sbnn.report.page.blocks import (
+    COLUMNS,
     Block,
     Bullets,
     Command,
@@ -99,8 +100,8 @@ def _(block: Counts) -> str:
 
 @rendered.register
 def _(block: Scoreboard) -> str:
-    columns = ["id", "verdict", "claim", "paper", "ours", *(c for c in ("margin",) if c in block.verdicts)]
-    return as_table(block.verdicts[columns].map(lambda cell: cut(str(cell), WIDEST)).rename(columns={"id": ""}))
+    lines = block.verdicts[COLUMNS].assign(margin=block.verdicts["margin"].map(least))
+    return as_table(lines.map(lambda cell: cut(str(cell), WIDEST)).rename(columns={"id": ""}))
 
 
 @rendered.register
