@@ -40,14 +40,13 @@ def as_table(frame: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def as_picture(picture: Picture, folder: str = "") -> str:
-    """In a light and a dark version, if there are two."""
-    light, dark = f"{folder}{picture.path}", f"{folder}{picture.dark}"
+def as_picture(picture: Picture) -> str:
+    """In a light and a dark version, if there are two; these have their caption below them."""
     if picture.dark is None:
-        return f"![{picture.caption}]({light})"
+        return f"![{picture.caption}]({picture.path})"
     return (
-        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-        f'<img src="{light}" alt="{picture.caption}" width="800"></picture>'
+        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{picture.dark}">'
+        f'<img src="{picture.path}" alt="{picture.caption.partition(". ")[0]}" width="800"></picture>'
     )
 
 
@@ -85,7 +84,7 @@ def _(block: Table) -> str:
 
 @rendered.register
 def _(block: Picture) -> str:
-    return as_picture(block)
+    return as_picture(block) if block.dark is None else f"{as_picture(block)}\n\n*{block.caption}*"
 
 
 @rendered.register
