@@ -29,7 +29,7 @@ WIDEST = 100  # letters of a cell of the scoreboard; claims.csv has all
 
 def as_markdown(blocks: list[Block]) -> str:
     text = "\n\n".join(part for part in map(rendered, blocks) if part)
-    text = text.replace(f")\n\n{LINK}", f")\n{LINK}")  # one list of tables
+    text = text.replace(f")\n\n{LINK}", ") · [")  # tables in one line
     return re.sub(r"(?m)^(#+ .*)\n\n", r"\1\n", text) + "\n"
 
 
@@ -79,7 +79,7 @@ def _(block: Command) -> str:
 def _(block: Table) -> str:
     if block.path is None:
         return f"{block.caption}\n\n{as_table(block.frame)}"
-    return f"{LINK}{block.caption.rstrip('.')}]({block.path}) ({len(block.frame)} lines)"
+    return f"{LINK}{block.caption.partition('. ')[0].rstrip('.')}]({block.path}) ({len(block.frame)} lines)"
 
 
 @rendered.register
