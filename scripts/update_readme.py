@@ -11,7 +11,7 @@ from sbnn.report.closing import HIGHEST, WIDEST, announcement
 from sbnn.report.headlines import findings, headline
 from sbnn.report.page.blocks import Picture
 from sbnn.report.page.content import DARK, PICTURE
-from sbnn.report.page.markdown import as_picture, as_table
+from sbnn.report.page.markdown import as_table, rendered
 from sbnn.report.page.words import WORDS
 from sbnn.report.results import Results
 
@@ -28,7 +28,7 @@ def parts() -> dict[str, str]:
 
 
 def picture() -> str:
-    return f"{as_picture(Picture(PICTURE, WORDS['picture'], DARK), 'results/')}\n\n*{WORDS['picture']}*"
+    return rendered(Picture(f"results/{PICTURE}", WORDS["picture"], f"results/{DARK}"))
 
 
 def run(results: Results) -> str:

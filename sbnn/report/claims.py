@@ -23,6 +23,7 @@ PAPER = pd.read_csv(Path(__file__).with_name("paper") / "claims.csv", dtype=str,
 
 COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget"]
 MORE = ["settings", "margin", "old_criterion", "old_verdict", "conclusion"]  # which older files lack
+FAR = 10  # standard deviations: beyond them a margin has no number
 REPRODUCED, PARTLY, NOT, NOT_RUN = "reproduced", "partly", "not reproduced", "not run"
 
 
@@ -88,7 +89,22 @@ def signed(margins: list[float]) -> str:
     """Margins in standard deviations; a dash where a single replicate has none."""
     if all(map(math.isnan, margins)):
         return ""
-    return " / ".join("–" if math.isnan(margin) else f"{margin:+.1f}" for margin in margins)
+    return " / ".join(map(deviations, margins))
+
+
+def deviations(margin: float) -> str:
+    """One decimal, or one digit where that would be a zero; far is far, and equal replicates have no deviation."""
+    if math.isnan(margin):
+        return "–"
+    if abs(margin) > FAR:
+        return f"> +{FAR}" if margin > 0 else f"< -{FAR}"
+    return f"{margin:+.1f}" if abs(margin) >= 0.05 else f"{margin:+.1g}"
+
+
+def least(margins: str) -> str:
+    """The one of a claim's margins that says most: of the limit that is missed most, or met least."""
+    known = [margin for margin in margins.split(" / ") if margin.strip("–")]
+    return min(known, key=lambda margin: float(margin.lstrip("<> ")), default="")
 
 
 def spelled(se: float | list[float] | None, unit: str = "") -> str:
@@ -119,7 +135,7 @@ def concluded(verdicts: pd.DataFrame) -> str:
     }
     counts = {what: verdicts["conclusion"].str.startswith(kind).sum() for what, kind in kinds.items()}
     said = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    return f"Of those that are not reproduced, or in part: {said}." if said else ""
+    return f"Of those that are not reproduced, or only partly, {said}." if said else ""
 
 
 def scoreboard(results: Path, known: Mapping[str, pd.DataFrame] | None = None) -> pd.DataFrame:

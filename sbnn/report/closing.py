@@ -23,14 +23,19 @@ def announce(results: Results, on_page: bool, gathered: bool) -> None:
 
 def announcement(results: Results, on_page: bool, gathered: bool, width: int, lines: int) -> list[str]:
     """Lines of a width, no more of them than a screen has where the closing table would make them more."""
-    files = ", ".join(sorted(path.name for path in results.folder.iterdir()))
-    head = textwrap.wrap(f"{seen_from_here(results.folder)}: {files}", width, subsequent_indent="  ")
+    head = textwrap.wrap(f"{seen_from_here(results.folder)}: {files_of(results.folder)}", width, subsequent_indent="  ")
     judged = on_page and results.is_judged
     said = claims_of(results.verdicts, width) if judged else textwrap.wrap(why_not(results, on_page), width)
     last = [page_of(results.folder.parent)] if on_page and gathered else []
     table = closing_table(results)
     fits = len(head + table + said + last) + 1 < lines and all(len(line) <= width for line in table)
     return [*head, *(table if fits else []), *said, *last]
+
+
+def files_of(folder: Path) -> str:
+    """By name; a figure, which is there for print and for screens, once."""
+    paths = sorted(folder.iterdir())
+    return ", ".join(path.name for path in paths if path.suffix != ".svg" or path.with_suffix(".png") not in paths)
 
 
 def claims_of(verdicts: pd.DataFrame, width: int) -> list[str]:

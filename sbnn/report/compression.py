@@ -87,6 +87,24 @@ def comparison(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns).astype({"epochs": "Int64"})
 
 
+def by_sparsity(rows: pd.DataFrame, network: str) -> pd.DataFrame:
+    """The comparison of one network with a column a sparsity, so that many methods can be read at once."""
+    lines, places = {}, set()
+    for name, error, sparsity, kind, epochs in comparison(rows[rows.network == network]).iloc[:, 1:].to_numpy():
+        if isinstance(error, Published):
+            at = "" if pd.isna(sparsity) else f" at {sparsity:g} %"
+            lines[name, sparsity] = {"method": name, "what goes": kind, "published, %": f"{error}{at}"}
+            continue
+        kind = KINDS["error"] if kind == "full" else kind
+        line = lines.setdefault((name, kind), {"method": name, "what goes": kind, "epochs": epochs})
+        place = 0.0 if pd.isna(sparsity) else sparsity
+        places.add(place)
+        line[place] = error
+    ordered = ["method", "what goes", "epochs", "published, %", *sorted(places)]
+    table = pd.DataFrame(lines.values()).reindex(columns=ordered).astype({"epochs": "Int64"})
+    return table.rename(columns={place: f"{place:g} % pruned" if place else "full" for place in places})
+
+
 def measured_curves(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Methods ranked by their own score; pruned while they were trained, by the one that they were pruned by."""
     return in_order(curves(rows, metric)) if metric == GRADUAL else own_curves(rows, metric)

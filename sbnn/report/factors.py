@@ -53,5 +53,7 @@ def _gap(ours: pd.Series, other: pd.Series) -> Difference | float:
     gap = ours.mean() - other.mean()
     if min(len(ours), len(other)) < 2:
         return gap
-    test = stats.ttest_ind(ours, other, equal_var=False)
-    return Difference(gap, math.hypot(ours.sem(), other.sem()), bool(test.pvalue < 0.05))
+    se = math.hypot(ours.sem(), other.sem())
+    if se < 1e-9:  # all seeds alike, as where a network is lost: no test
+        return Difference(gap, 0.0, abs(gap) > 1e-9)
+    return Difference(gap, se, bool(stats.ttest_ind(ours, other, equal_var=False).pvalue < 0.05))

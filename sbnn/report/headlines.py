@@ -26,6 +26,7 @@ from sbnn.report.uci_pruning import prunable, summary
 
 Rows = pd.DataFrame
 AT, DEEP = 0.8, 98.5  # where pruning in training is compared: a droprate on UCI, per cent on LeNet
+FAR = 0.1  # relative difference from where on both recipes are named
 
 
 class Headline(NamedTuple):
@@ -62,24 +63,33 @@ def selection(rows: Rows) -> Headline:
 
 
 def simulated(rows: Rows) -> Headline:
-    most = prunable_shares(rows, "paper")[0.2].mean()
-    return Headline("4a", "weights that can go with 20 % of the features active", printed("4a"), percent(most))
+    shares = prunable_shares(rows, "paper").mean()
+    paper, ours = (f"{few}, {many}" for few, many in ((printed("4a"), printed("4c")), map(percent, shares[[0.2, 0.9]])))
+    return Headline("4a", "weights that can go, with 20 % and 90 % of the features active", paper, ours)
 
 
 def uci(rows: Rows) -> Headline:
-    cells = found(rows, "paper", 0.0)
-    ours = f"{len(cells) - len(missed(cells, 0.0))} of {len(cells)}"
-    return Headline("5a", "data sets with the paper's RMSE or less, full networks", "10 of 10", ours)
+    stated, tuned = (found(rows, recipe, 0.0) for recipe in ("paper", "tuned"))
+    ours, best = (f"{len(cells) - len(missed(cells, 0.0))} of {len(cells)}" for cells in (stated, tuned))
+    what = "data sets where the full network reaches the paper's RMSE"
+    return Headline("5a", what, "10 of 10", f"{ours} as stated, {best} tuned" if tuned and best != ours else ours)
 
 
 def mnist(rows: Rows) -> Headline:
-    paper, ours = published("mnist", SBNN, PRUNED)[0.98], perceptron(rows, SBNN, "paper").error[0.98]
-    return Headline("6b", "test error with 98 % pruned", f"{paper} %", f"{ours:.2f} %")
+    paper, ours = published("mnist", SBNN, PRUNED), perceptron(rows, SBNN, "paper").change(0.98)
+    return Headline("6b", "test error, in full and with 98 % pruned", f"{paper[0.0]} % to {paper[0.98]} %", ours)
 
 
 def cifar(rows: Rows) -> Headline:
     paper, ours = published("cifar10", SBNN, PRUNED)[0.0], perceptron(rows, SBNN, "tuned").error[0.0]
     return Headline("7a", "test error of the full network", f"{paper} %", f"{ours:.2f} %")
+
+
+def both(stated: float, tuned: float | None) -> str:
+    """An error in per cent by the recipe as stated, and by our own where that is another matter."""
+    if tuned is None or abs(tuned - stated) <= FAR * min(tuned, stated):
+        return f"{stated:.2f} %"
+    return f"{stated:.2f} % as stated, {tuned:.2f} % tuned"
 
 
 def compressed(name: str) -> Published:
@@ -90,14 +100,16 @@ def compressed(name: str) -> Published:
 
 def lenet(rows: Rows) -> Headline:
     name = "lenet_300_100"
-    ours = min(c.error[0.95] for c in (network(rows, name, r) for r in ("set_1", "set_2")) if c.has(0.95))
-    return Headline("8a", "LeNet-300-100, test error with 95 % pruned", f"{compressed(name)} %", f"{ours:.2f} %")
+    stated = min(c.error[0.95] for c in (network(rows, name, r) for r in ("set_1", "set_2")) if c.has(0.95))
+    ours = both(stated, network(rows, name, "tuned").error.get(0.95))
+    return Headline("8a", "LeNet-300-100, test error with 95 % pruned", f"{compressed(name)} %", ours)
 
 
 def vgg(rows: Rows) -> Headline:
-    ours = network(rows.assign(network="vgg_like"), "vgg_like", "paper").error[0.985]
-    width = "" if rows.width.max() == 1 else f", at width {rows.width.max():g}"
-    return Headline("9b", f"test error with 98.5 % pruned{width}", f"{compressed('vgg_like')} %", f"{ours:.2f} %")
+    run = {recipe: network(rows.assign(network="vgg_like"), "vgg_like", recipe) for recipe in ("paper", "tuned")}
+    width = "" if rows.width.max() == 1 else f", {rows.width.max():g} of the width"
+    ours = both(run["paper"].error[0.985], run["tuned"].error.get(0.985))
+    return Headline("9b", f"test error with 98.5 % pruned{width}", f"{compressed('vgg_like')} %", ours)
 
 
 HEADLINES: dict[str, Callable[[Rows], Headline]] = {
@@ -143,9 +155,9 @@ def score(known: Mapping[str, Results]) -> str:
     further, less = (own.snr > own.inclusion).sum(), (own.snr < own.inclusion).sum()
     by_snr, by_inclusion = percent(own.snr.mean()), percent(own.inclusion.mean())
     return (
-        f"**Prune by |mean|/σ, not by the inclusion probability.** Before the RMSE rises by 5 %, {by_snr} of a UCI "
-        f"network's weights can go by the first, {by_inclusion} by the second (as stated; further on {further} of "
-        f"{len(own)} networks, less far on {less})."
+        f"**Prune by |mean|/σ, not by the inclusion probability.** By the first, {by_snr} of a UCI network's weights "
+        f"can go before its error rises by 5 %; by the second, {by_inclusion} (trained as the paper states; ahead on "
+        f"{further} of {len(own)} networks{f', behind on {less}' if less else ''})."
     )
 
 
@@ -157,9 +169,9 @@ def start(known: Mapping[str, Results], trials: Path) -> str:
     other = table[(table.experiment == "simulated_relevance") & (table.key == "init.mean_scale")]
     scale = known["simulated_relevance"].settings.init.mean_scale
     return "".join(
-        "**Where the weights start decides the result, and the paper does not say it.** Relevance follows influence "
-        f"with r = {influence_correlation(rows, 'psi_2').mean():.2f} from a spread of {scale:g}/√inputs, and with "
-        f"{trial.errors} from {trial.value}/√inputs."
+        "**Where the weights start decides the result, and the paper does not say where.** Experiment 1's correlation "
+        f"is {influence_correlation(rows, 'psi_2').mean():.2f} when they start with a standard deviation of "
+        f"{scale:g}/√inputs, and {trial.errors} with {trial.value}/√inputs."
         for trial in other[:1].itertuples()
     )
 
@@ -176,8 +188,8 @@ def bayes(known: Mapping[str, Results]) -> str:
     higher = sum(gap.beyond_noise and gap.mean > 0 for gap in gaps)
     return (
         f"**What the Bayesian part buys once pruning happens in training.** At {percent(AT)} pruned, {SBNN.label} "
-        f"beats gradual magnitude pruning on {lower} of {len(gaps)} UCI networks and loses on {higher}; the rest is "
-        f"noise{on_lenet(known)}."
+        f"beats gradual magnitude pruning (GMP) on {lower} of {len(gaps)} UCI networks and loses on {higher}; the rest "
+        f"is noise{on_lenet(known)}."
     )
 
 

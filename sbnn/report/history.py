@@ -3,7 +3,6 @@
 import importlib.util
 import time
 from collections.abc import Mapping
-from itertools import cycle
 from pathlib import Path
 
 import pandas as pd
@@ -11,11 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from sbnn.errors import ConfigError
-from sbnn.report.style import PALETTE, panels, plain_ticks
+from sbnn.report.style import OKABE_ITO, panels, plain_ticks
 from sbnn.training.history import COLUMNS, MEASURES, History
 
-DRAWN = 12  # fits, which is as many lines as can be told apart
-DASHES = ("-", "--", ":")
+DRAWN = 5  # fits, which is as many lines as can be told apart
 PANELS = {"loss": "loss", "error": "training error", "included": "share with p > 1/2"}
 
 
@@ -31,11 +29,10 @@ def figure(history: pd.DataFrame) -> Figure:
     fits = list(records.index[records > 1]) or list(records.index)  # one record makes no curve
     shown = {name: label for name, label in PANELS.items() if history[name].notna().any()}
     drawn, axes = panels(len(shown), width=3.6, height=3.0)
-    looks = zip(fits[:DRAWN], cycle((colour, dash) for dash in DASHES for colour in PALETTE), strict=False)
-    for fit, (colour, dash) in looks:
+    for fit, colour in zip(fits[:DRAWN], OKABE_ITO, strict=False):
         own = history[history["fit"] == fit]
         for ax, name in zip(axes, shown, strict=True):
-            ax.plot(own["epoch"], own[name], color=colour, ls=dash, marker=".", ms=3, lw=1.1, label=fit)
+            ax.plot(own["epoch"], own[name], color=colour, marker=".", ms=3, lw=1.1, label=fit.replace("_", " "))
     for ax, (name, label) in zip(axes, shown.items(), strict=True):
         ax.set(xlabel="epoch", ylabel=label)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))

@@ -15,6 +15,7 @@ from sbnn.report.claims import LEFT_OUT, Finding, Judge, within
 from sbnn.report.compression import (
     TITLES,
     CompressionReport,
+    by_sparsity,
     comparison,
     errors,
     every_curve,
@@ -102,6 +103,7 @@ class LenetPruning(CompressionReport):
 
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         found = {"comparison": comparison(rows), "layers": layers(rows), "calibration": calibration(rows)}
+        found |= {f"comparison_{name}": by_sparsity(rows, name) for name in TITLES if name in set(rows.network)}
         found["factors"] = factors(rows)
         if rows.metric.str.startswith("chosen_").any():
             found["operating_points"] = operating_points(rows, NETWORK, "error")

@@ -10,7 +10,7 @@ from sbnn.report.statistics import largest_droprate
 from sbnn.report.style import panels
 
 GRID = ["mean_scale", "log_tau0"]
-NAMES = {"mean_scale": "init.mean_scale", "log_tau0": "log $\\tau_0$ (spike)"}
+NAMES = {"mean_scale": "sd of initial means × √inputs", "log_tau0": "log $\\tau_0$ (spike)"}
 ERROR, SLAB = "grid_test_mse", "grid_slab"  # metrics: the error by droprate, the share of weights with p > 1/2
 
 

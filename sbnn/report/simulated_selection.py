@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sbnn.model.methods import LM, NN_DR, NN_DR_IN, SBNN
+from sbnn.model.methods import LM, NN_DR_IN, SBNN
 from sbnn.report.base import Report
 from sbnn.report.cells import Measured
 from sbnn.report.claims import Judge
@@ -23,16 +23,14 @@ from sbnn.report.simulated_selection_claims import (
     along,
 )
 from sbnn.report.statistics import mean_and_error, paired
-from sbnn.report.style import GREY, line, look, panels
+from sbnn.report.style import GREY, line, look, name_lines, panels
 
 # What as many features as are active are ranked by, and whose rows have it.
 AT_TRUE_COUNT = {"true count": CHOSEN, "true count, by a Wald test": LM.name}
-# Drawn hollow and dashed, and in whose colour: the network before selection, and a second kind of dropout.
-VARIANTS = {SBNN.name: SBNN.name, NN_DR_IN.name: NN_DR.name}
 
 
 def compared(rows: pd.DataFrame, method: str) -> list[str]:
-    """What is drawn next to a selected network, and that itself; results older than some of it lack them."""
+    """What a selected network is compared with, and that itself; results older than some of it lack them."""
     there = set(rows.method)
     return [name for name in (SBNN.name, *RIVALS, NN_DR_IN.name) if name in there] + [method]
 
@@ -58,11 +56,11 @@ class SimulatedSelection(Report):
         for key in SETTINGS:
             drawn[f"by_{key}"], (left, middle, right) = panels(3)
             draw_accuracy(left, along(rows, key), key, FIXED)
-            draw_errors(middle, right, along(rows, key), key, compared(rows, FIXED))
+            draw_errors(middle, right, along(rows, key), key, [*RIVALS, FIXED])
         shares = along(rows, "active_share")
         drawn["cross_validation"] = cross_validation(shares)
         drawn["errors_cv"], (left, right) = panels(2)
-        draw_errors(left, right, shares, "active_share", compared(rows, CHOSEN))
+        draw_errors(left, right, shares, "active_share", [*RIVALS, CHOSEN])
         return drawn
 
     def headline(self, rows: pd.DataFrame) -> float:
@@ -98,11 +96,9 @@ def draw_errors(left: Axes, right: Axes, rows: pd.DataFrame, key: str, methods: 
     for axes, part in ((left, "train"), (right, "test")):
         for method in methods:
             chosen = rows[(rows.method == method) & (rows.metric == f"{part}_mse")]
-            colour, _ = look(VARIANTS.get(method, method))
-            style = {"ls": "--", "fillstyle": "none"} if method in VARIANTS else {}
-            line(axes, mean_and_error(chosen, [key]), key, (colour, look(method)[1]), method, **style)
+            line(axes, mean_and_error(chosen, [key]), key, look(method), method)
         axes.set(xlabel=LABELS[key], ylabel=f"{part} MSE / variance of y", ylim=(0, None))
-    right.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    name_lines(right)
 
 
 def cross_validation(shares: pd.DataFrame) -> Figure:

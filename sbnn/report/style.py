@@ -21,10 +21,12 @@ from sbnn.compression.scores import SCORES
 from sbnn.files import write_text, written_whole
 from sbnn.model.methods import METHODS
 
-# Okabe and Ito's palette, and a marker each, so that grey prints can be read too: by the order of the methods' table.
-# Seven colours and eight markers: 56 methods before two look alike. Ink is for what others printed.
+# Colours by the order of the methods' table, Okabe and Ito's first; those that repeat are of methods that never stand
+# next to each other. A marker each, so that grey prints can be read too. Ink is for what others printed.
 BLUE, VERMILLION, GREY, INK, LINE, WHITE = "#0072B2", "#D55E00", "#666666", "#1b1b1b", "#dddddd", "#ffffff"
-PALETTE = ("#E69F00", "#56B4E9", BLUE, "#CC79A7", "#009E73", GREY, VERMILLION)
+OKABE_ITO = ("#E69F00", "#56B4E9", BLUE, "#CC79A7", "#009E73", GREY, VERMILLION)
+RIVALS = ("#8F6FD0", "#8A8A00", "#C2185B", "#00A6A6", GREY, VERMILLION, "#9A5B2E", "#5B8F3A", "#4A62D8")  # from MAP on
+PALETTE = (*OKABE_ITO, "#E69F00", *RIVALS)
 MARKERS = "hP^vsxoD"
 LOOKS = dict(zip(METHODS, zip(cycle(PALETTE), cycle(MARKERS), strict=False), strict=False))
 # Recipes other than the tuned one: colours of methods that are never pruned next to them, markers of their own.
@@ -149,9 +151,22 @@ def save_svg(figure: Figure, path: Path, style: str = BOTH) -> None:
     plt.close(figure)
     text = re.sub(r"<[^>]*>", lambda tag: short(tag[0]), drawn.getvalue())
     text = re.sub(r">\s+<", "><", re.sub(r"<!.*?>|<metadata>.*?</metadata>", "", text, flags=re.DOTALL))
+    text = re.sub(r'<path d="[^"]*"([^>]*)/>(?:<path d="[^"]*"\1/>)+', one_path, text)
+    text = re.sub(r'(<g[^>]*)>((?:<use [^>]*( style="[^"]*")/>)(?:<use [^>]*\3/>)+)', one_style, text)
     for colour, variable in THEMED.items():
         text = text.replace(colour, variable)
     write_text(path, text.replace('<style type="text/css">', f'<style type="text/css">{style} ', 1))
+
+
+def one_path(run: re.Match) -> str:
+    """Paths in a row that look alike, such as error bars, as one."""
+    drawn = "".join(re.findall(r' d="([^"]*)"', run[0]))
+    return f'<path d="{drawn}"{run[1]}/>'
+
+
+def one_style(run: re.Match) -> str:
+    """Markers in a row that look alike, whose group has their style instead of each of them."""
+    return f"{run[1]}{run[3]}>{run[2].replace(run[3], '')}"
 
 
 def short(tag: str) -> str:

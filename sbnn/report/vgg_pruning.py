@@ -110,14 +110,14 @@ def with_statistics(rows: pd.DataFrame) -> Figure:
     """Error against what is left, and what taking the statistics of batch norm again does to it."""
     drawn, (compared, again) = panels(2, width=4.9, height=3.6)
     trade_off(compared, rows, NAME)
-    compared.set_title(f"VGG-like, width {rows.width.iloc[0]:g} (published: 1)")
+    compared.set_title(f"{TITLES[NAME]}, width {rows.width.iloc[0]:g} (published: 1)")
     legend_of(compared, 7.5)
     ours = rows[rows.method == SBNN.name]
     for metric, dash, what in (("error", "-", "taken again"), ("stale_error", "--", "of training")):
         for recipe, curve in own_curves(ours, metric).groupby("recipe", sort=False):
             label = f"{called(SBNN.name, recipe)}, {what}"
             line(again, left(curve), "left", look(SBNN.name, recipe), label, ls=dash, markersize=3)
-    again.set(yscale="log", title="batch norm's statistics", ylabel=LABEL)
+    again.set(yscale="log", title=f"{TITLES[NAME]}, batch norm's statistics", ylabel=LABEL)
     weights_left(again, ours.droprate.dropna())
     plain_ticks(again)
     legend_of(again, 7.5)

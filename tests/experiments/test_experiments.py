@@ -74,7 +74,17 @@ EXPECTED = {
         "replicates": {0},
     },
     "lenet_pruning": {
-        "tables": ["comparison", "factors", "units", "lenet5_droprates", "layers", "operating_points", "calibration"],
+        "tables": [
+            "comparison",
+            "comparison_lenet_300_100",
+            "comparison_lenet_5",
+            "factors",
+            "units",
+            "lenet5_droprates",
+            "layers",
+            "operating_points",
+            "calibration",
+        ],
         "figures": ["proportional_increase", "frontier"],
         "own": ["network", *OF_IMAGES],
         "claims": 5,

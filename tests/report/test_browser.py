@@ -52,7 +52,7 @@ const [network, score] = all("select", plot);
 const stage = plot.querySelector(".stage");
 const drawn = () => all("path", plot).map((path) => path.getAttribute("d")).join();
 const key = (name) => stage.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
-said.plots = all("figure.plot svg").length;
+said.plots = all("figure.plot .stage > svg").length;
 said.first = drawn();
 network.value = 2;
 network.dispatchEvent(new Event("change"));

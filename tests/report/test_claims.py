@@ -179,7 +179,7 @@ def test_held_back_rows_say_whether_inputs_are_dropped():
     assert found.loc["3c", ["verdict", "old_verdict"]].tolist() == ["partly", "reproduced"]
     assert "NN_Dr below them in 0%" in found.loc["3c", "ours"]
     assert "hidden units dropped alone 100%, inputs always too 0%" in found.loc["3c", "ours"]
-    assert found.loc["3c", "margin"].split(" / ")[:2] == ["+inf", "-inf"]
+    assert found.loc["3c", "margin"].split(" / ")[:2] == ["> +10", "< -10"]
     ahead = verdicts("simulated_selection", list(selection_rows(of_inputs=0.1)))
     assert ahead.loc[["3d", "3g"], "verdict"].tolist() == ["partly", "not reproduced"]
     assert ahead.loc[["3d", "3g"], "old_verdict"].tolist() == ["reproduced"] * 2
@@ -226,14 +226,14 @@ def uci_verdicts(*arguments, **options):
 
 def test_uci_at_the_papers_own_numbers():
     found = uci_verdicts()
-    assert (found["verdict"] == "reproduced").all(), found["ours"]
+    assert (found.drop("5e")["verdict"] == "reproduced").all(), found["ours"]  # 5e is of a study's rows
     assert "9 of 9" in found.loc["5a", "ours"]
     assert found.loc["5a", "ours"].startswith("3.07 / 5.54 / 0.69 / 0.08 / 0.00 / 4.00 / 4.48 / 0.62 / 0.94 / not run")
     assert found.loc["5d", "ours"].startswith("as stated 6 of 9, 1 of them beyond noise (")
     errors = [published(name, "sBNN").error for name in DATASETS if name != "year"]
     assert [float(error) for error in found.loc["5a", "se"].split(" / ")] == pytest.approx(errors, rel=0.05, abs=1e-9)
     assert "power (+119% ± " in found.loc["5c", "ours"]
-    assert uci_verdicts(left_out=("year", "yacht"))["verdict"].tolist() == [*["partly"] * 3, "not run"]
+    assert uci_verdicts(left_out=("year", "yacht"))["verdict"].tolist() == [*["partly"] * 3, *["not run"] * 2]
     assert (uci_verdicts(left_out=tuple(DATASETS)[:-1]).loc[["5a", "5b", "5c"], "verdict"] == "partly").all()
 
 

@@ -96,11 +96,11 @@ def test_the_first_screen_is_promise_counts_and_picture(committed):
     assert committed[3].dark == "picture_dark.svg"
 
 
-def test_the_scoreboard_shows_columns_that_verdicts_have():
-    verdicts = scoreboard(RESULTS).head(2).assign(settings="searched", margin="1.2 sd")
+def test_the_scoreboard_shows_settings_and_the_least_margin():
+    verdicts = scoreboard(RESULTS).head(2).assign(settings="searched", margin="+3.4 / +1.2")
     block = Scoreboard(verdicts, {})
     assert as_html([Heading(1, ""), block], RESULTS).count("<dd>searched</dd>") == 2
-    assert "| 1.2 sd |" in as_markdown([block])
+    assert "| +1.2 |" in as_markdown([block])
 
 
 @pytest.mark.parametrize("name", WORDS["experiments"])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from sbnn.report.claims import Finding, judge, signed
+from sbnn.report.claims import Finding, judge, least, signed
 from sbnn.report.simulated_selection_claims import reached
 from sbnn.report.statistics import in_deviations, student
 
@@ -30,7 +30,10 @@ def test_margins_of_too_few_or_equal_replicates():
     assert math.isnan(in_deviations(pd.Series([0.3])))
     assert in_deviations(pd.Series([0.5, 0.5])) == math.inf
     assert in_deviations(pd.Series([-0.5, -0.5])) == -math.inf
-    assert signed([1.23, math.nan, -math.inf]) == "+1.2 / – / -inf"
+    assert signed([1.23, math.nan, -math.inf, 363.4, -0.04, 0.0]) == "+1.2 / – / < -10 / > +10 / -0.04 / +0"
+    assert least("+1.2 / – / < -10 / > +10") == "< -10"
+    assert least("> +10 / -0.04") == "-0.04"
+    assert least("–") == least("") == ""
     assert signed([math.nan]) == signed([]) == ""
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 LONG = 130  # lines: a longer table is linked to, not shown
+COLUMNS = ["id", "verdict", "claim", "paper", "ours", "margin"]  # of the scoreboard
 
 
 @dataclass(frozen=True)

@@ -89,8 +89,9 @@ def is_older(name: str, results: Results) -> bool:
 def is_run(results: Results) -> bool:
     """And can be read; if not, its chapter says so."""
     try:
-        return bool(results.facts) and bool(results.settings) and len(results.rows) > 0
-    except Exception:  # of a missing file, or whatever a damaged one makes of the code that reads it
+        known = (results.folder / "run.json").exists() and results.facts and results.settings
+        return bool(known) and len(results.rows) > 0
+    except Exception:  # whatever a missing or damaged file makes of the code that reads it
         return False
 
 

@@ -6,9 +6,10 @@ from functools import singledispatch
 import pandas as pd
 
 from sbnn.report.cells import shown
-from sbnn.report.claims import counted
+from sbnn.report.claims import counted, least
 from sbnn.report.closing import cut
 from sbnn.report.page.blocks import (
+    COLUMNS,
     Block,
     Bullets,
     Command,
@@ -28,7 +29,7 @@ WIDEST = 100  # letters of a cell of the scoreboard; claims.csv has all
 
 def as_markdown(blocks: list[Block]) -> str:
     text = "\n\n".join(part for part in map(rendered, blocks) if part)
-    text = text.replace(f")\n\n{LINK}", f")\n{LINK}")  # one list of tables
+    text = text.replace(f")\n\n{LINK}", ") · [")  # tables in one line
     return re.sub(r"(?m)^(#+ .*)\n\n", r"\1\n", text) + "\n"
 
 
@@ -39,14 +40,13 @@ def as_table(frame: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def as_picture(picture: Picture, folder: str = "") -> str:
-    """In a light and a dark version, if there are two."""
-    light, dark = f"{folder}{picture.path}", f"{folder}{picture.dark}"
+def as_picture(picture: Picture) -> str:
+    """In a light and a dark version, if there are two; these have their caption below them."""
     if picture.dark is None:
-        return f"![{picture.caption}]({light})"
+        return f"![{picture.caption}]({picture.path})"
     return (
-        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'
-        f'<img src="{light}" alt="{picture.caption}" width="800"></picture>'
+        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{picture.dark}">'
+        f'<img src="{picture.path}" alt="{picture.caption.partition(". ")[0]}" width="800"></picture>'
     )
 
 
@@ -79,12 +79,12 @@ def _(block: Command) -> str:
 def _(block: Table) -> str:
     if block.path is None:
         return f"{block.caption}\n\n{as_table(block.frame)}"
-    return f"{LINK}{block.caption.rstrip('.')}]({block.path}) ({len(block.frame)} lines)"
+    return f"{LINK}{block.caption.partition('. ')[0].rstrip('.')}]({block.path}) ({len(block.frame)} lines)"
 
 
 @rendered.register
 def _(block: Picture) -> str:
-    return as_picture(block)
+    return as_picture(block) if block.dark is None else f"{as_picture(block)}\n\n*{block.caption}*"
 
 
 @rendered.register
@@ -99,8 +99,8 @@ def _(block: Counts) -> str:
 
 @rendered.register
 def _(block: Scoreboard) -> str:
-    columns = ["id", "verdict", "claim", "paper", "ours", *(c for c in ("margin",) if c in block.verdicts)]
-    return as_table(block.verdicts[columns].map(lambda cell: cut(str(cell), WIDEST)).rename(columns={"id": ""}))
+    lines = block.verdicts[COLUMNS].assign(margin=block.verdicts["margin"].map(least))
+    return as_table(lines.map(lambda cell: cut(str(cell), WIDEST)).rename(columns={"id": ""}))
 
 
 @rendered.register

@@ -14,6 +14,11 @@ function make(tag, attributes = {}, ...children) {
   return node;
 }
 
+// A curve's colour and dashes, as in the plot.
+const swatch = ({ colour, dash }) => make("svg", { class: "swatch", style: `stroke: ${colour}; fill: ${colour}` },
+  make("line", { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-width": 2, "stroke-dasharray": dash }),
+  make("circle", { cx: 13, cy: 5, r: 3 }));
+
 const short = (value) => String(Number(value.toPrecision(3)));
 
 function choice(label, options, onChange) {
@@ -66,8 +71,8 @@ function plot(figure) {
     at = null;
     const all = panels[panel.value].series;
     const there = chosen(all);
-    listMethods(all, there);
     there.filter((s) => s.note === "printed").forEach((s, i) => { s.dash = PRINTED[i]; });
+    listMethods(all, there);
     const shown = there.filter((s) => !hidden.has(s.method));
     const log = logarithmic.checked;
     const points = shown.flatMap((s) => s.points).filter((p) => !log || p[1] > 0);
@@ -81,10 +86,10 @@ function plot(figure) {
       const box = make("input", { type: "checkbox" });
       box.checked = !hidden.has(name);
       box.addEventListener("change", () => { hidden[box.checked ? "delete" : "add"](name); draw(); });
-      const { colour, note } = all.find((s) => s.method === name);
-      const swatch = make("span", { class: "swatch", style: `background: ${colour}` });
-      const label = make("label", there.some((s) => s.method === name) ? {} : { class: "without" }, box, swatch, name);
-      if (note !== "printed") label.append(make("small", {}, ` ${note}`));
+      const own = there.find((s) => s.method === name);
+      const shown = own ?? all.find((s) => s.method === name);
+      const label = make("label", own ? {} : { class: "without" }, box, swatch(shown), name);
+      if (shown.note !== "printed") label.append(make("small", {}, ` ${shown.note}`));
       methods.append(label);
     }
   }
@@ -149,8 +154,7 @@ function plot(figure) {
     const found = seen.shown.flatMap((s) => s.points.filter((p) => p[0] === left).map((p) => ({ s, p })));
     found.sort((a, b) => a.p[1] - b.p[1]);
     const lines = found.map(({ s, p: [, value, se] }) => make("div", {},
-      make("span", { class: "swatch", style: `background: ${s.colour}` }),
-      `${s.method}${s.score === null ? "" : `, by ${s.score}`}: ${short(value)}${se === null ? "" : ` ± ${short(se)}`}`));
+      swatch(s), `${s.method}${s.score === null ? "" : `, by ${s.score}`}: ${short(value)}${se === null ? "" : ` ± ${short(se)}`}`));
     const tip = make("div", { class: "tip" }, make("b", {}, `${short(left)} % of the weights left`), ...lines);
     const across = seen.x(left);
     const guide = { class: "guide", x1: across, x2: across, y1: BOX.top, y2: BOX.height - BOX.bottom };

@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from sbnn.report.claims import NOT, NOT_RUN, PARTLY, REPRODUCED, counted
-from sbnn.report.page.blocks import Counts, Scoreboard
+from sbnn.report.claims import NOT, NOT_RUN, PARTLY, REPRODUCED, counted, least
+from sbnn.report.page.blocks import COLUMNS, Counts, Scoreboard
 from sbnn.report.page.html import rendered
 from sbnn.report.page.markup import marked_up
 
 KINDS = {REPRODUCED: "yes", PARTLY: "partly", NOT: "no", NOT_RUN: "open"}
 # What a claim opens to; of these, columns that verdicts do not have are left out.
 DETAILS = {
-    "ours": "ours", "se": "standard error", "margin": "margin", "criterion": "criterion", "settings": "settings",
-    "old_criterion": "criterion before", "old_verdict": "verdict by it", "conclusion": "conclusion", "budget": "budget",
+    "ours": "ours", "se": "standard error", "margin": "every limit's margin", "criterion": "criterion",
+    "settings": "settings", "old_criterion": "criterion before", "old_verdict": "verdict by it",
+    "conclusion": "conclusion", "budget": "budget",
 }  # fmt: skip
 
 
@@ -37,15 +38,21 @@ def _(block: Scoreboard, results: Path) -> str:
     )
     options = "".join(f'<option value="{name}">{marked_up(title)}</option>' for name, title in block.titles.items())
     choice = f'<select aria-label="experiment"><option value="">all experiments</option>{options}</select>'
+    heads = "".join(f"<span>{'' if name == 'id' else name}</span>" for name in COLUMNS)
     claims = "\n".join(map(claim, block.verdicts.to_dict("records")))
-    return f'<section class="scoreboard"><div class="filters">{buttons}{choice}</div>\n{claims}\n</section>'
+    return (
+        f'<section class="scoreboard"><div class="filters">{buttons}{choice}</div>\n'
+        f'<div class="heads" aria-hidden="true">{heads}</div>\n{claims}\n</section>'
+    )
 
 
 def claim(line: dict) -> str:
     kind = KINDS[line["verdict"]]
-    cells = {"id": line["id"], f"verdict {kind}": line["verdict"]}
-    cells |= {"what": line["claim"]} | {name: line[name] for name in ("paper", "ours", "margin") if name in line}
-    summary = "".join(f'<span class="{name}">{marked_up(str(text))}</span>' for name, text in cells.items())
+    cells = {name: line[name] for name in COLUMNS} | {"margin": least(line["margin"])}
+    classes = {"verdict": f"verdict {kind}", "claim": "what"}
+    summary = "".join(
+        f'<span class="{classes.get(name, name)}">{marked_up(str(text))}</span>' for name, text in cells.items()
+    )
     known = {label: line[name] for name, label in DETAILS.items() if not pd.isna(line.get(name)) and line[name] != ""}
     details = "".join(f"<dt>{label}</dt><dd>{marked_up(str(text))}</dd>" for label, text in known.items())
     data = f'data-verdict="{line["verdict"]}" data-experiment="{line["experiment"]}"'
