@@ -1,7 +1,11 @@
+import shutil
+from pathlib import Path
+
 import pytest
 import torch
 from omegaconf import OmegaConf
 
+from sbnn.commands.run import execute
 from sbnn.data.download import Unavailable, data_directory
 from sbnn.data.image_sets import load
 from sbnn.data.replicas import ReplicaData
@@ -33,6 +37,21 @@ def judged(configured):
         return OmegaConf.create(smoke | {"budget": "laptop", "seed": 1})  # of no budget that has a name
 
     return build
+
+
+@pytest.fixture(scope="session")
+def smoke_run(tmp_path_factory):
+    """The folder of a finished smoke run, trained once and copied: smoke_run("simulated_relevance", folder)."""
+    finished: dict[str, Path] = {}
+
+    def copy(name: str, folder: Path) -> Path:
+        if name not in finished:
+            finished[name] = tmp_path_factory.mktemp("smoke") / name
+            fixed = ("progress=false", "threads=1", f"results_dir={finished[name].parent}")
+            execute(composed(f"experiment={name}", "budget=smoke", *fixed), finished[name])
+        return Path(shutil.copytree(finished[name], folder))
+
+    return copy
 
 
 @pytest.fixture(scope="session")
