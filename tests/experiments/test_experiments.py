@@ -114,7 +114,7 @@ GRADUAL = {f"gradual_{metric}" for metric in ("kept", "active", *MEASURED, *(f"s
 METRICS["lenet_pruning"] = METRICS["mnist_pruning"] | GRADUAL | {f"finetuned_{metric}" for metric in MEASURED}
 METRICS["vgg_pruning"] = METRICS["mnist_pruning"] | GRADUAL | {f"stale_{metric}" for metric in MEASURED}
 CLAIM_COLUMNS = ["id", "experiment", "claim", "paper", "ours", "se", "criterion", "verdict", "budget",
-                 "settings", "margin", "old_criterion", "old_verdict"]  # fmt: skip
+                 "settings", "margin", "old_criterion", "old_verdict", "conclusion"]  # fmt: skip
 IN_UNIT_INTERVAL = [
     "phi", "psi_1", "psi_2", "accuracy", "true_count_accuracy", "grid_slab", "detected_share", "actual_share",
     "coverage", "error", "ece", "switched", "sampled_error", "sampled_ece", "inclusion_below",
