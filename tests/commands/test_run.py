@@ -16,6 +16,7 @@ import pytest
 from sbnn import __version__ as sbnn_version
 from sbnn.commands import report, reproduce, run
 
+undrawn = pytest.mark.usefixtures("undrawn")
 ROOT = Path(__file__).parents[2]
 RUN = "from sbnn.commands.run import main; main()"
 
@@ -69,6 +70,7 @@ def test_report_without_rows_says_how_to_get_them(called, tmp_path):
     assert "train first with sbnn-run experiment=simulated_relevance" in answer.err
 
 
+@undrawn
 def test_killed_and_resumed_gives_the_same_rows(called, tmp_path):
     """kill -9 in the middle of training, resume, compare with a run that was left alone."""
     arguments = ("experiment=simulated_pruning", "budget=smoke", "trainer.epochs=150", "checkpoint_seconds=0.2")
@@ -147,6 +149,7 @@ def test_tracking_without_tensorboard_is_a_sentence(called, tmp_path):
     assert not list(tmp_path.rglob("rows.csv"))
 
 
+@undrawn
 def test_a_run_on_validation_data_has_a_folder_of_its_own(called, tmp_path):
     arguments = ("experiment=uci_pruning", "budget=smoke", "trainer.steps=2", "predictive.samples=1", "rivals=[]")
     answer = called(*arguments, "data.datasets=[wine]", "data.evaluate_on=validation")

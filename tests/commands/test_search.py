@@ -151,6 +151,7 @@ def test_bad_input_is_one_sentence(search, capsys, arguments, rounds, sentence):
     assert sentence in error
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_search_from_the_command_line(called, tmp_path):
     answer = called(*SEARCH, "prior.log_tau0=interval(-3,2)", "hydra.sweeper.rounds=1", "seed=0,1")
     assert answer.code == 1, answer.err

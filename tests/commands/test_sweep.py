@@ -13,6 +13,7 @@ from sbnn.commands.sweep import tabulated
 from sbnn.experiments import simulated_relevance
 from sbnn.report.sweeps import heat_map
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 SMOKE = ("experiment=simulated_relevance", "budget=smoke")
 
 

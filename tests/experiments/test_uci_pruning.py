@@ -12,6 +12,7 @@ from sbnn.experiments.uci_pruning import enlarged, replicas, split
 from sbnn.report.results import Results
 from sbnn.runs.context import Context
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 BUNDLED = ["boston", "concrete", "energy", "wine"]
 FIRST_ROWS = {  # first feature, last feature, target of row 0, as published
     "boston": (0.00632, 4.98, 24.0), "concrete": (540.0, 28, 79.99), "energy": (0.98, 0, 15.55), "wine": (7.4, 9.4, 5),
