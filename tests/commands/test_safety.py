@@ -20,8 +20,10 @@ from sbnn.errors import SbnnError
 from sbnn.report import folders
 from sbnn.report.publish import republish_all
 
+undrawn = pytest.mark.usefixtures("undrawn")
 SMOKE = ("experiment=simulated_relevance", "budget=smoke")
-LONG = ("experiment=simulated_pruning", "budget=smoke", "trainer.epochs=100000", "checkpoint_seconds=0.2")
+PRUNING = ("experiment=simulated_pruning", "budget=smoke", "checkpoint_seconds=0.2", "trainer.compile=never")
+LONG = (*PRUNING, "trainer.epochs=100000")
 
 
 def said(answer, sentence, code=2):
@@ -108,6 +110,7 @@ def started(folder, *arguments):
     return process
 
 
+@undrawn
 def test_two_runs_of_one_experiment_do_not_meet(called, tmp_path):
     first = started(tmp_path, *LONG)
     try:
@@ -133,14 +136,8 @@ def test_stopped_from_outside_it_says_what_is_kept(tmp_path, number, code):
 
 
 def test_a_sweep_that_is_stopped_still_has_its_table(tmp_path):
-    arguments = (
-        "-m",
-        "experiment=simulated_pruning",
-        "budget=smoke",
-        "checkpoint_seconds=0.2",
-        "trainer.epochs=3,100000",
-    )
-    process = subprocess.Popen(command(*arguments), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    sweep = command("-m", *PRUNING, "trainer.epochs=3,100000")
+    process = subprocess.Popen(sweep, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while len(list(tmp_path.rglob(".simulated_pruning*.lock"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -229,6 +226,7 @@ def test_one_damaged_folder_costs_no_other_experiment(smoke_run, configured, tmp
     assert (tmp_path / "simulated_relevance" / "relevance.svg").exists()
 
 
+@undrawn
 def test_garbage_where_the_suite_keeps_its_notes_is_a_fresh_start(called, tmp_path):
     sweep = ("-m", *SMOKE, "seed=0,1")
     assert called(*sweep).code == 0
@@ -284,6 +282,7 @@ def test_a_few_kills_at_random_moments(tmp_path):
     assert "4 of 4 survived" in answer.stdout
 
 
+@undrawn
 def test_leftovers_of_killed_runs_are_swept(configured, tmp_path):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
