@@ -122,7 +122,7 @@ def test_recipe(configured, tmp_path, recipe, kept):
     assert set(rows[rows.method == "sBNN"].recipe) == kept
     assert set(rows[rows.method == "NN_Dr"].recipe) == {"ours"}
     claims = Results(tmp_path / "out").verdicts
-    assert (claims["verdict"] == "not run").tolist() == ([False] * 3 + [True] if "paper" in kept else [True] * 4)
+    assert (claims["verdict"] == "not run").tolist() == ([False] * 3 + [True] * 2 if "paper" in kept else [True] * 5)
 
 
 def test_protein_is_run_at_both_widths(configured, tmp_path, monkeypatch):
