@@ -1,10 +1,16 @@
+import shutil
+from pathlib import Path
+
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from omegaconf import OmegaConf
 
+from sbnn.commands.run import execute
 from sbnn.data.download import Unavailable, data_directory
 from sbnn.data.image_sets import load
 from sbnn.data.replicas import ReplicaData
+from sbnn.report import style
 from sbnn.runs.composition import composed, settings_of
 
 
@@ -33,6 +39,29 @@ def judged(configured):
         return OmegaConf.create(smoke | {"budget": "laptop", "seed": 1})  # of no budget that has a name
 
     return build
+
+
+@pytest.fixture(scope="session")
+def smoke_run(tmp_path_factory):
+    """The folder of a finished smoke run, trained once and copied: smoke_run("simulated_relevance", folder)."""
+    finished: dict[str, Path] = {}
+
+    def copy(name: str, folder: Path) -> Path:
+        if name not in finished:
+            finished[name] = tmp_path_factory.mktemp("smoke") / name
+            fixed = ("progress=false", "threads=1", f"results_dir={finished[name].parent}")
+            with pytest.MonkeyPatch.context() as whole:
+                whole.setattr("sbnn.report.publish.save", style.save)  # whether the test that asks is `undrawn` or not
+                execute(composed(f"experiment={name}", "budget=smoke", *fixed), finished[name])
+        return Path(shutil.copytree(finished[name], folder))
+
+    return copy
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Runs make their figures and write none: half the time of a smoke run, where no test looks at them."""
+    monkeypatch.setattr("sbnn.report.publish.save", lambda figure, path: plt.close(figure))
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import pytest
 
 from sbnn.commands.run import execute
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 PATH = Path(__file__).parents[1] / "scripts" / "verify.py"
 
 

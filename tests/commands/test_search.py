@@ -9,7 +9,6 @@ import pytest
 from hydra import initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.types import RunMode
-from test_run import sbnn
 
 from sbnn.commands.search import BinarySearch
 from sbnn.runs.composition import CONF
@@ -152,11 +151,12 @@ def test_bad_input_is_one_sentence(search, capsys, arguments, rounds, sentence):
     assert sentence in error
 
 
-def test_search_from_the_command_line(tmp_path):
-    answer = sbnn(tmp_path, *SEARCH, "prior.log_tau0=interval(-3,2)", "hydra.sweeper.rounds=1", "seed=0,1")
-    assert answer.returncode == 1, answer.stderr
-    assert answer.stderr.count("prior.log_tau0=2 (spike) must be below") == 2
-    assert "\nBest: seed=" in answer.stdout
+@pytest.mark.usefixtures("undrawn")
+def test_search_from_the_command_line(called, tmp_path):
+    answer = called(*SEARCH, "prior.log_tau0=interval(-3,2)", "hydra.sweeper.rounds=1", "seed=0,1")
+    assert answer.code == 1, answer.err
+    assert answer.err.count("prior.log_tau0=2 (spike) must be below") == 2
+    assert "\nBest: seed=" in answer.out
     (table,) = tmp_path.glob("results/smoke/sweeps/simulated_relevance,budget=smoke,prior.log_tau0,seed/sweep.csv")
     jobs = pd.read_csv(table).sort_values(["seed", "prior.log_tau0"])
     assert list(jobs["prior.log_tau0"]) == [-3, -0.5, 2] * 2
@@ -164,7 +164,7 @@ def test_search_from_the_command_line(tmp_path):
     assert len(list(tmp_path.rglob("rows.csv"))) == 4
 
 
-def test_bad_search_from_the_command_line_is_one_sentence(tmp_path):
-    answer = sbnn(tmp_path, *SEARCH, "prior.log_tau0=interval(-1,-3)")
-    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+def test_bad_search_from_the_command_line_is_one_sentence(called, tmp_path):
+    answer = called(*SEARCH, "prior.log_tau0=interval(-1,-3)")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]

@@ -4,35 +4,17 @@ import json
 import os
 import sys
 from importlib.util import find_spec
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from sbnn.commands.arguments import EXTRAS
-from sbnn.commands.run import main
 from sbnn.commands.sweep import tabulated
 from sbnn.experiments import simulated_relevance
 from sbnn.report.sweeps import heat_map
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 SMOKE = ("experiment=simulated_relevance", "budget=smoke")
-
-
-@pytest.fixture
-def sbnn_run(tmp_path, monkeypatch, capsys):
-    """The command, in this process and a folder of its own: sbnn_run("-m", ...) gives exit code and output."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["sbnn-run", *arguments, "progress=false", "threads=1"])
-        code = 0
-        try:
-            main()
-        except SystemExit as stopped:
-            code = stopped.code
-        return SimpleNamespace(code=code, **capsys.readouterr()._asdict())
-
-    return run
 
 
 @pytest.fixture
@@ -56,9 +38,9 @@ def table_of(folder, keys):
     return pd.read_csv(folder / "results" / "smoke" / "sweeps" / name / "sweep.csv")
 
 
-def test_a_sweep_ends_with_one_table_of_its_jobs_alone(sbnn_run, tmp_path):
-    assert sbnn_run("-m", *SMOKE, "seed=0,3").code == 0
-    answer = sbnn_run("-m", *SMOKE, "prior.log_tau0=-3,5", "prior.pi=0.3,0.6")
+def test_a_sweep_ends_with_one_table_of_its_jobs_alone(called, tmp_path):
+    assert called("-m", *SMOKE, "seed=0,3").code == 0
+    answer = called("-m", *SMOKE, "prior.log_tau0=-3,5", "prior.pi=0.3,0.6")
     assert answer.code == 1
     assert answer.err.count("sbnn: prior.log_tau0=5 (spike) must be below") == 2
     assert not list(tmp_path.rglob("claims.csv"))
@@ -80,16 +62,16 @@ def test_a_sweep_ends_with_one_table_of_its_jobs_alone(sbnn_run, tmp_path):
 
 
 @pytest.mark.parametrize("data", ["test", "validation"])
-def test_a_sweep_says_when_it_ranks_by_test_data(sbnn_run, data):
+def test_a_sweep_says_when_it_ranks_by_test_data(called, data):
     keys = ("budget=smoke", "data.datasets=[boston]", "recipe=tuned", "rivals=[]", f"data.evaluate_on={data}")
-    answer = sbnn_run("-m", "experiment=uci_pruning", *keys, "seed=0,1")
+    answer = called("-m", "experiment=uci_pruning", *keys, "seed=0,1")
     assert answer.code == 0
     assert ("errors on test data" in answer.out) == (data == "test")
 
 
-def test_finished_jobs_are_skipped_and_failed_ones_tried_again(sbnn_run, broken, tmp_path):
+def test_finished_jobs_are_skipped_and_failed_ones_tried_again(called, broken, tmp_path):
     broken(7, RuntimeError("out of memory\nand a page of advice"))
-    answer = sbnn_run("-m", *SMOKE, "seed=7,0")
+    answer = called("-m", *SMOKE, "seed=7,0")
     assert answer.code == 1
     assert "Traceback" in answer.err
     jobs = table_of(tmp_path, "seed").set_index("seed")
@@ -99,53 +81,53 @@ def test_finished_jobs_are_skipped_and_failed_ones_tried_again(sbnn_run, broken,
     written = rows.stat().st_mtime_ns
 
     broken(None, None)
-    assert sbnn_run("-m", *SMOKE, "seed=7,0").code == 0
+    assert called("-m", *SMOKE, "seed=7,0").code == 0
     again = table_of(tmp_path, "seed").set_index("seed")
     assert again["status"].to_dict() == {0: "skipped", 7: "done"}
     assert (again["headline"][0], again["seconds"][0]) == (jobs["headline"][0], jobs["seconds"][0])
     assert rows.stat().st_mtime_ns == written
 
-    assert sbnn_run("-m", *SMOKE, "seed=7,0", "force=true").code == 0
+    assert called("-m", *SMOKE, "seed=7,0", "force=true").code == 0
     assert set(table_of(tmp_path, "seed")["status"]) == {"done"}
 
 
-def test_a_sweep_of_the_same_keys_adds_to_the_table(sbnn_run, tmp_path, monkeypatch):
-    assert sbnn_run("-m", *SMOKE, "seed=0,3").code == 0
-    assert sbnn_run("-m", *SMOKE, "seed=3,5").code == 0
+def test_a_sweep_of_the_same_keys_adds_to_the_table(called, tmp_path, monkeypatch):
+    assert called("-m", *SMOKE, "seed=0,3").code == 0
+    assert called("-m", *SMOKE, "seed=3,5").code == 0
     jobs = table_of(tmp_path, "seed")
     assert jobs.set_index("seed")["status"].to_dict() == {0: "earlier", 3: "skipped", 5: "done"}
     assert jobs["headline"].is_monotonic_increasing
 
     job = tmp_path / "results" / "smoke" / "sweeps" / jobs.set_index("seed")["path"][0] / "run.json"
     job.write_text(json.dumps(json.loads(job.read_text()) | {"config": "of other epochs"}))
-    assert sbnn_run("-m", *SMOKE, "seed=5,6").code == 0
+    assert called("-m", *SMOKE, "seed=5,6").code == 0
     assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5, 6}
     monkeypatch.setattr("sbnn.runs.identity.code_hash", lambda experiment: "other")
-    assert sbnn_run("-m", *SMOKE, "seed=3,5").code == 0
+    assert called("-m", *SMOKE, "seed=3,5").code == 0
     assert set(table_of(tmp_path, "seed")["seed"]) == {3, 5}
 
 
-def test_a_plain_run_is_never_skipped(sbnn_run, tmp_path):
+def test_a_plain_run_is_never_skipped(called, tmp_path):
     for _ in range(2):
-        assert "simulated_relevance: config.yaml" in sbnn_run(*SMOKE).out
+        assert "simulated_relevance: config.yaml" in called(*SMOKE).out
     assert not list(tmp_path.rglob("sweep.csv"))
 
 
-def test_a_sweep_that_is_cut_off_leaves_the_table_of_what_ran(sbnn_run, broken, tmp_path):
+def test_a_sweep_that_is_cut_off_leaves_the_table_of_what_ran(called, broken, tmp_path):
     broken(1, KeyboardInterrupt())
-    assert sbnn_run("-m", *SMOKE, "seed=0,1,2").code == 130
+    assert called("-m", *SMOKE, "seed=0,1,2").code == 130
     jobs = table_of(tmp_path, "seed")
     assert list(jobs["status"]) == ["done", "failed"]
     assert jobs["reason"][1] == "It was killed or cut off, or runs on elsewhere."
 
 
-def test_a_search_survives_a_broken_job_and_skips_finished_ones(sbnn_run, broken, tmp_path):
+def test_a_search_survives_a_broken_job_and_skips_finished_ones(called, broken, tmp_path):
     search = ("-m", "hydra/sweeper=binary_search", "hydra.sweeper.rounds=0", *SMOKE, "prior.pi=interval(0.2,0.8)")
     broken(1, ValueError("broken"))
-    answer = sbnn_run(*search, "seed=0,1")
+    answer = called(*search, "seed=0,1")
     assert (answer.code, answer.err.count("\nValueError: broken")) == (1, 2)
     assert list(table_of(tmp_path, "prior.pi,seed")["status"]) == ["done", "done", "failed", "failed"]
-    assert sbnn_run(*search, "seed=0,1").code == 1
+    assert called(*search, "seed=0,1").code == 1
     assert list(table_of(tmp_path, "prior.pi,seed")["status"]) == ["skipped", "skipped", "failed", "failed"]
 
 
@@ -164,11 +146,11 @@ def needs(plugin):
     ],
     ids=lambda launcher: launcher[0],
 )
-def test_jobs_in_other_processes(sbnn_run, tmp_path, monkeypatch, launcher):
+def test_jobs_in_other_processes(called, tmp_path, monkeypatch, launcher):
     """A search, so that our own sweeper is known there too, and a job that fails."""
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # or ray leaves a token in the home folder
     search = ("hydra/sweeper=binary_search", "hydra.sweeper.rounds=0", *SMOKE, "prior.log_tau0=interval(-2,2)")
-    answer = sbnn_run("-m", f"hydra/launcher={launcher[0]}", *launcher[1:], *search)
+    answer = called("-m", f"hydra/launcher={launcher[0]}", *launcher[1:], *search)
     if "ray" in sys.modules:
         sys.modules["ray"].shutdown()
     assert answer.code == 1
@@ -179,7 +161,7 @@ def test_jobs_in_other_processes(sbnn_run, tmp_path, monkeypatch, launcher):
 
 
 @needs("submitit_launcher")
-def test_what_slurm_would_be_given(sbnn_run, tmp_path, monkeypatch):
+def test_what_slurm_would_be_given(called, tmp_path, monkeypatch):
     """A dry run: there is no Slurm here, so an sbatch that keeps the script and refuses."""
     (tmp_path / "bin").mkdir()
     for name, body in {"sbatch": f"cp $1 {tmp_path}/script; echo no cluster >&2; exit 1", "srun": "exit 1"}.items():
@@ -188,7 +170,7 @@ def test_what_slurm_would_be_given(sbnn_run, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     resources = ("partition=long", "cpus_per_task=4", "gpus_per_node=1", "timeout_min=90", "array_parallelism=3")
     launcher = ("hydra/launcher=submitit_slurm", *(f"hydra.launcher.{resource}" for resource in resources))
-    answer = sbnn_run("-m", *launcher, *SMOKE, "seed=range(5)")
+    answer = called("-m", *launcher, *SMOKE, "seed=range(5)")
     assert answer.code == 1
     assert "no cluster" in answer.err
     script = (tmp_path / "script").read_text()
@@ -198,11 +180,11 @@ def test_what_slurm_would_be_given(sbnn_run, tmp_path, monkeypatch):
 
 
 @needs("optuna_sweeper")
-def test_optuna_passes_over_a_failed_trial_and_goes_on_where_it_ended(sbnn_run, tmp_path):
+def test_optuna_passes_over_a_failed_trial_and_goes_on_where_it_ended(called, tmp_path):
     search = ("-m", "hydra/sweeper=tpe", *SMOKE, "prior.log_tau0=interval(-3.0,3.0)", "prior.pi=interval(0.1,0.9)")
-    assert sbnn_run(*search, "hydra.sweeper.n_trials=2").code == 0
+    assert called(*search, "hydra.sweeper.n_trials=2").code == 0
     first = table_of(tmp_path, "prior.log_tau0,prior.pi")
-    assert sbnn_run(*search, "hydra.sweeper.n_trials=5").code == 1
+    assert called(*search, "hydra.sweeper.n_trials=5").code == 1
     jobs = table_of(tmp_path, "prior.log_tau0,prior.pi")
     assert sorted(jobs["status"]) == ["done", "done", "failed", "skipped", "skipped"]
     assert set(first["path"]) == set(jobs[jobs.status == "skipped"]["path"])
@@ -210,9 +192,9 @@ def test_optuna_passes_over_a_failed_trial_and_goes_on_where_it_ended(sbnn_run, 
     assert jobs["prior.pi"].between(0.1, 0.9).all()
 
 
-def test_a_plugin_that_is_not_installed_is_one_sentence(sbnn_run, monkeypatch):
+def test_a_plugin_that_is_not_installed_is_one_sentence(called, monkeypatch):
     monkeypatch.setitem(EXTRAS, "hydra/launcher=joblib", "absent")
-    answer = sbnn_run("-m", "hydra/launcher=joblib", *SMOKE, "seed=0,1")
+    answer = called("-m", "hydra/launcher=joblib", *SMOKE, "seed=0,1")
     assert answer.code == 2
     assert answer.err == "sbnn: hydra/launcher=joblib is not installed; make extra EXTRA=absent does it.\n"
 
@@ -222,8 +204,8 @@ def noted(number, overrides, headline=None, **more):
     return {"number": number, "overrides": overrides, "path": f"job{number}", "reason": ""} | found | more
 
 
-def test_errors_by_droprate_and_experiments_side_by_side(sbnn_run, tmp_path):
-    answer = sbnn_run("-m", "experiment=simulated_pruning,simulated_relevance", "budget=smoke")
+def test_errors_by_droprate_and_experiments_side_by_side(called, tmp_path):
+    answer = called("-m", "experiment=simulated_pruning,simulated_relevance", "budget=smoke")
     assert answer.code == 0
     (path,) = tmp_path.rglob("sweep.csv")
     assert path.parent.name == "experiment,budget=smoke"

@@ -9,6 +9,7 @@ from sbnn.commands.run import execute
 from sbnn.errors import SbnnError
 from sbnn.networks import lenet_300_100, vgg_like
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 SMALL = ("budget=smoke", "data.train_images=300", "data.test_images=50", "droprates=[0,0.5]")
 
 

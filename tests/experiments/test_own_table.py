@@ -12,6 +12,7 @@ from sbnn.commands.run import execute
 from sbnn.errors import ConfigError, DataError
 from sbnn.networks import mlp
 
+undrawn = pytest.mark.usefixtures("undrawn")
 SMOKE = ("experiment=own_table", "budget=smoke", "predictive.samples=2")
 
 
@@ -47,6 +48,7 @@ def test_regression_leaves_tables_figures_and_a_network(configured, tmp_path, ta
     assert errors.method.nunique() == 4
 
 
+@undrawn
 def test_the_network_that_is_kept_predicts_as_its_note_says(configured, tmp_path, table):
     run(configured, tmp_path / "out", table, "data.target=price", "data.leave_out=[kind]", "trainer.steps=600")
     note = json.loads((tmp_path / "out" / "network.json").read_text())
@@ -61,6 +63,7 @@ def test_the_network_that_is_kept_predicts_as_its_note_says(configured, tmp_path
     assert np.sqrt(np.mean((price - houses["price"]) ** 2)) < 1.0
 
 
+@undrawn
 def test_classes(configured, tmp_path, table):
     rows = run(configured, tmp_path / "out", table, "data.target=kind", "data.leave_out=[price]", "trainer.steps=400")
     full = rows[(rows.metric == "error") & (rows.droprate == 0) & (rows.method == "sBNN")]
@@ -68,6 +71,7 @@ def test_classes(configured, tmp_path, table):
     assert json.loads((tmp_path / "out" / "network.json").read_text())["classes"] == ["cheap", "dear"]
 
 
+@undrawn
 def test_a_test_file_of_one_s_own(configured, tmp_path, table):
     pd.read_csv(table)[:20].to_csv(tmp_path / "test.csv", index=False)
     keys = ("data.target=price", "data.leave_out=[kind]", f"data.test_file={tmp_path / 'test.csv'}")

@@ -10,6 +10,7 @@ from sbnn.experiments.recipes import recipes
 from sbnn.model.methods import GMP, METHODS, SBNN
 from sbnn.report.results import Results
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 UCI = ("experiment=uci_pruning", "budget=smoke", "data.datasets=[boston]", "droprates=[0,0.5]")
 LENET = ("experiment=lenet_pruning", "budget=smoke", "data.train_images=300", "data.test_images=50")
 

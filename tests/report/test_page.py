@@ -21,7 +21,6 @@ from sbnn.report.page.html import as_html
 from sbnn.report.page.markdown import as_markdown
 from sbnn.report.page.tables import readable
 from sbnn.report.page.write import write_page
-from sbnn.report.results import Results
 from sbnn.runs.composition import BUDGETS, read_settings
 from sbnn.runs.identity import budget_of, code_hash
 
@@ -104,8 +103,8 @@ def test_the_scoreboard_shows_settings_and_the_least_margin():
 
 
 @pytest.mark.parametrize("name", WORDS["experiments"])
-def test_what_is_committed_is_what_this_code_makes_of_its_rows(name):
-    results = Results(RESULTS / name)
+def test_what_is_committed_is_what_this_code_makes_of_its_rows(results_of, name):
+    results = results_of(name)
     for kind, table in results.tables.items():
         assert (results.folder / f"{kind}.csv").read_text() == as_csv(table), "run make report"
     figures = results.report.figures(results.rows)

@@ -25,11 +25,9 @@ from sbnn.report.claims import PAPER, Finding
 from sbnn.report.page.content import WORDS
 from sbnn.report.publish import republish
 from sbnn.report.registry import report_of
-from sbnn.report.results import Results
 from sbnn.report.statistics import paired
 from sbnn.report.style import METHODS, RECIPE_LOOKS, look
 
-RESULTS = Path(__file__).parents[2] / "results"
 PACKAGE = Path(sbnn.report.__file__).parent
 
 
@@ -37,10 +35,11 @@ NEWER = ("gradual", "operating_points", "units", "ranking", "sensitivity")  # wh
 
 
 @pytest.mark.parametrize("name", WORDS["experiments"])
-def test_every_experiment_has_a_whole_report(name):
-    report, rows, words = report_of(name), Results(RESULTS / name).rows, WORDS["experiments"][name]
+def test_every_experiment_has_a_whole_report(results_of, name):
+    report, results, words = report_of(name), results_of(name), WORDS["experiments"][name]
     assert isinstance(report, Report)
-    tables, figures = report.tables(rows), report.figures(rows)
+    rows, tables = results.rows, results.tables
+    figures = report.figures(rows)
     plt.close("all")
     assert all(isinstance(table, pd.DataFrame) for table in tables.values())
     assert set(tables) <= set(words["tables"]) <= {*tables, *NEWER}
@@ -143,8 +142,8 @@ def test_differences_are_marked_beyond_two_standard_errors_only(mean, se, publis
     assert kind_of(cell) == {" ▼": "yes", " ▲": "no", "": "number"}[sign]
 
 
-def test_only_the_papers_own_methods_stand_next_to_its_numbers():
-    tables = {name: Results(RESULTS / name).tables for name in ("uci_pruning", "mnist_pruning", "lenet_pruning")}
+def test_only_the_papers_own_methods_stand_next_to_its_numbers(results_of):
+    tables = {name: results_of(name).tables for name in ("uci_pruning", "mnist_pruning", "lenet_pruning")}
     comparison = tables["uci_pruning"]["comparison"].set_index("dataset")
     boston = comparison.loc["boston"]
     assert boston["sBNN tuned"].published == boston["sBNN (paper)"]

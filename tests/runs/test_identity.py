@@ -12,6 +12,7 @@ from sbnn.runs import identity
 from sbnn.runs.composition import PACKAGE
 from sbnn.runs.identity import budget_of, code_hash, fingerprint, is_finished, settings_hash
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 SMOKE = ("experiment=simulated_relevance", "budget=smoke")
 
 

@@ -7,15 +7,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from sbnn.commands.run import execute
+from sbnn.runs.composition import composed
 from sbnn.training.distributed import World
 
 ROOT = Path(__file__).parents[2]
 
 
-def run(folder: Path, *arguments: str, processes: int = 1) -> subprocess.CompletedProcess:
-    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)] if processes > 1 else []
-    settings = ["budget=smoke", "dtype=float64", "progress=false", "device=cpu", "threads=1", f"results_dir={folder}"]
-    command = [sys.executable, *launcher, "-m", "sbnn", *settings, *arguments]
+SETTINGS = ("budget=smoke", "dtype=float64", "progress=false", "device=cpu", "threads=1")
+
+
+def in_two_processes(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    command = [sys.executable, *launcher, "-m", "sbnn", *SETTINGS, f"results_dir={folder}", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -28,18 +32,21 @@ CONVOLUTIONS = ("experiment=lenet_pruning", "vary.network=[lenet_5]", "recipe=se
 )
 def test_two_processes_give_the_numbers_of_one(tmp_path, images, arguments, has_images):
     has_images(images)
-    for processes in (1, 2):
-        answer = run(tmp_path / str(processes), *arguments, processes=processes)
-        assert answer.returncode == 0, answer.stderr
-    single, double = (pd.read_csv(next((tmp_path / n).glob("*/rows.csv"))) for n in ("1", "2"))
+    answer = in_two_processes(tmp_path / "2", *arguments)
+    assert answer.returncode == 0, answer.stderr
+    execute(composed(*SETTINGS, f"results_dir={tmp_path / '1'}", *arguments), tmp_path / "1" / name_of(arguments))
+    single, double = (pd.read_csv(tmp_path / n / name_of(arguments) / "rows.csv") for n in ("1", "2"))
     pd.testing.assert_frame_equal(single, double, rtol=1e-5)
-    assert [path.name for path in (tmp_path / "2").iterdir() if path.name != ".checkpoints"] == [
-        path.name for path in (tmp_path / "1").iterdir() if path.name != ".checkpoints"
-    ]
+    one, two = ({path.name for path in (tmp_path / n).iterdir()} - {".checkpoints"} for n in ("1", "2"))
+    assert one == two
+
+
+def name_of(arguments: tuple[str, ...]) -> str:
+    return arguments[0].removeprefix("experiment=")
 
 
 def test_bad_input_gets_one_sentence_from_two_processes(tmp_path):
-    answer = run(tmp_path, "experiment=simulated_relevance", "prior.pi=2", processes=2)
+    answer = in_two_processes(tmp_path, "experiment=simulated_relevance", "prior.pi=2")
     assert answer.returncode != 0
     assert answer.stderr.count("sbnn: prior.pi=2 must be a number in (0, 1).") == 1
 
@@ -52,7 +59,7 @@ def test_bad_input_gets_one_sentence_from_two_processes(tmp_path):
     ],
 )
 def test_what_fails_in_training_gets_one_sentence_from_two_processes(tmp_path, override, sentence):
-    answer = run(tmp_path, "experiment=simulated_relevance", override, processes=2)
+    answer = in_two_processes(tmp_path, "experiment=simulated_relevance", override)
     assert answer.returncode != 0
     assert answer.stderr.count(sentence) == 1
 
