@@ -35,7 +35,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 KINDS = {"report": report.main}
 # They hold times or places.
-VOLATILE = ("run.json", "history.csv", "report.html", "README.md", "sweep.csv", "multirun.yaml")
+VOLATILE = (
+    "run.json", "history.csv", "cost.csv", "cost_by_method.csv", "report.html", "README.md", "sweep.csv", "multirun.yaml",
+)  # fmt: skip
 
 
 def forked(main: Callable[[], None], arguments: tuple[str, ...], folder: Path) -> int:

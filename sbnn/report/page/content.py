@@ -35,8 +35,11 @@ PICTURE, DARK = "picture.svg", "picture_dark.svg"
 
 
 def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | None = None) -> list[Block]:
-    """The page of the experiments in a folder; those known are not read, those that were not run are named as such."""
-    found = {name: Results(folder / name) for name in WORDS["experiments"]} | dict(known or {})
+    """The page of the experiments in a folder; those known are not read, those that were not run are named as such.
+
+    A run in a folder of another name is on no page.
+    """
+    found = {name: (known or {}).get(name) or Results(folder / name) for name in WORDS["experiments"]}
     titles = {name: words["title"] for name, words in WORDS["experiments"].items()}
     chapters = []
     for name, title in titles.items():
