@@ -36,7 +36,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 KINDS = {"report": report.main}
 # They hold times or places.
 VOLATILE = (
-    "run.json", "history.csv", "cost.csv", "cost_by_method.csv", "report.html", "README.md", "sweep.csv", "multirun.yaml",
+    "run.json", "history.csv", "cost.csv", "cost_by_method.csv", "report.html", "README.md", "sweep.csv",
+    "multirun.yaml",
 )  # fmt: skip
 
 
