@@ -10,9 +10,12 @@ import pytest
 import torch
 from scipy import integrate
 
+from sbnn.data.uci import DATASETS
 from sbnn.report import pbp as report
-from sbnn.report.cells import as_csv
+from sbnn.report.cells import NOT_RUN, as_csv
 from sbnn.report.page.words import WORDS
+from sbnn.report.uci import Network
+from sbnn.report.uci_pruning import comparison
 
 RESULTS = Path(__file__).parents[1] / "results"
 SCRIPTS = Path(__file__).parents[1] / "scripts"
@@ -213,6 +216,21 @@ def test_the_study_keeps_what_is_done_and_is_drawn(study, tmp_path):
     text = "\n".join(map(str, report.chapter(tmp_path, WORDS[report.FOLDER])))
     assert "make pbp" in text
     assert f"{report.FOLDER}/table.csv" in text
+
+
+def test_our_own_run_stands_next_to_the_published_one():
+    errors = pd.DataFrame({"dataset": "boston", "hidden": 50, "metric": report.RMSE, "value": [3.0, 3.2, 3.1]})
+    ours = report.errors(errors)
+    rows = pd.DataFrame({"dataset": ["boston", "yacht"], "hidden": [50, 50]})
+    lines = comparison(rows, {}, ours).set_index("dataset")
+    assert lines.loc["boston", "PBP (ours)"] == ours[Network("boston", 50)]
+    assert lines.loc["yacht", "PBP (ours)"] == NOT_RUN
+    assert ours[Network("boston", 50)].published == lines.loc["boston", "PBP (published)"]
+    columns = list(lines)
+    for rival in ("PBP", "SVBNN"):
+        after = columns[columns.index(f"{rival} (ours)") + 1]
+        assert after.startswith(f"{rival} (published")
+    assert len(lines) == len(DATASETS)
 
 
 def test_the_committed_table_is_of_the_committed_rows():
