@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all verify report readme benchmark benchmark-peers uci-settings inclusion gradients selection-rates deployment clean
+.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all verify report readme benchmark benchmark-peers uci-settings pbp inclusion gradients selection-rates deployment clean
 
 help:  ## what can be typed
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -69,6 +69,9 @@ benchmark-peers: setup  #- the same with torchbnn, bayesian-torch, blitz and tor
 
 uci-settings: setup  #- what steps, start, spike and width decide on the UCI data: into results/uci_settings
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/uci_settings.py $(ARGS)
+
+pbp: setup  #- probabilistic backpropagation on the UCI data, the benchmark's own method: into results/pbp
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/pbp.py $(ARGS)
 
 inclusion: setup  #- how inclusion and snr rank while a network trains: into results/inclusion
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/inclusion.py $(ARGS)

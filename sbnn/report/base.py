@@ -19,6 +19,8 @@ class Report(ABC):
     claims_before: ClassVar[dict[str, Judge]] = {}
     # Folders of studies beside the experiment's own whose rows its judges see too.
     studies: ClassVar[tuple[str, ...]] = ()
+    # And of those whose rows its tables see too.
+    tabled: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -24,6 +24,7 @@ from sbnn.report import (
     gradients,
     history,
     inclusion,
+    pbp,
     selection_rates,
     uci_settings,
 )
@@ -40,7 +41,7 @@ from sbnn.runs.settings import RunSettings
 
 DRAWN = {  # of no experiment
     module.FOLDER: module.draw
-    for module in (benchmark, deployment, gradients, inclusion, selection_rates, uci_settings)
+    for module in (benchmark, deployment, gradients, inclusion, pbp, selection_rates, uci_settings)
 }
 
 

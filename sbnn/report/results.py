@@ -1,6 +1,7 @@
 """One experiment's results: its measurements, their circumstances and settings, and what the report makes of them."""
 
 import json
+from collections.abc import Iterable
 from functools import cached_property
 from io import StringIO
 from pathlib import Path
@@ -67,13 +68,17 @@ class Results:
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
-        return self.report.tables(self.rows)
+        return self.report.tables(self.rows_and(self.report.tabled))
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        report, beside = self.report, [self.folder.parent / study / "rows.csv" for study in self.report.studies]
-        rows = pd.concat([self.rows, *(pd.read_csv(path) for path in beside if path.exists())])
+        report, rows = self.report, self.rows_and(self.report.studies)
         return judge(self.facts["experiment"], report.claims, rows, self.facts["budget"], report.claims_before)
+
+    def rows_and(self, studies: Iterable[str]) -> pd.DataFrame:
+        """Its rows, and those of studies next to its folder, of any that was run."""
+        paths = [self.folder.parent / study / "rows.csv" for study in studies]
+        return pd.concat([self.rows, *(pd.read_csv(path) for path in paths if path.exists())])
 
     @property
     def headline(self) -> float:

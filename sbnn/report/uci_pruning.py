@@ -7,8 +7,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sbnn.data.uci import DATASETS
-from sbnn.model.methods import BBB, NN, NN_DR, SBNN, Method
-from sbnn.report import interactive, uci_claims, uci_settings
+from sbnn.model.methods import BBB, MAP, NN, NN_DR, SBNN, SPARSE_VD, SVBNN, Method
+from sbnn.report import interactive, pbp, uci_claims, uci_settings
 from sbnn.report.base import Report
 from sbnn.report.cells import NOT_RUN, Measured, Word
 from sbnn.report.claims import Judge
@@ -48,6 +48,7 @@ COMPARED = {
     f"{NN_DR.label} (ours)": (NN_DR, "ours", "magnitude", 0.0),
     f"{BBB.label} (ours)": (BBB, "ours", "snr", 0.0),
     f"{BBB.label}-50 by snr (ours)": (BBB, "ours", "snr", 0.5),
+    **{f"{rival.label} (ours)": (rival, "ours", rival.score, 0.0) for rival in (MAP, SPARSE_VD, SVBNN)},
 }
 # The comparison on one screen: the paper's number, ours by both recipes, and the strongest published rival.
 CLOSING = [
@@ -60,8 +61,10 @@ class UciPruning(Report):
     claims: ClassVar[dict[str, Judge]] = uci_claims.JUDGES
     claims_before: ClassVar[dict[str, Judge]] = uci_claims.BEFORE
     studies: ClassVar[tuple[str, ...]] = (uci_settings.FOLDER,)
+    tabled: ClassVar[tuple[str, ...]] = (pbp.FOLDER,)
 
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        beside, rows = pbp.errors(rows), rows[~rows.metric.isin(pbp.METRICS)]
         found, also = estimates(rows), {}
         if (rows.metric == GRADUAL).any():
             also["gradual"] = gradual(rows)
@@ -70,7 +73,7 @@ class UciPruning(Report):
         if not found:  # only networks that were pruned while they were trained
             return also
         return also | {
-            "comparison": comparison(rows, found),
+            "comparison": comparison(rows, found, beside),
             "rmse_by_droprate": rmse_by_droprate(rows, found),
             "datasets": datasets(rows),
             "calibration": calibration(rows),
@@ -111,7 +114,7 @@ class UciPruning(Report):
     def closing(self, rows: pd.DataFrame) -> pd.DataFrame:
         if not (rows.metric == "rmse").any():
             return gradual(rows)
-        return comparison(rows, estimates(rows))[CLOSING]
+        return comparison(rows, estimates(rows), {})[CLOSING]
 
 
 def cell(
@@ -125,14 +128,20 @@ def cell(
     return Measured(ours.mean, ours.se, DECIMALS.get(network.dataset, 2), theirs)
 
 
-def comparison(rows: pd.DataFrame, found: dict[tuple, Estimate]) -> pd.DataFrame:
-    """RMSE ± standard error of full networks and of sBNN at 50 %, next to what others published."""
+def comparison(rows: pd.DataFrame, found: dict[tuple, Estimate], beside: dict[Network, Measured]) -> pd.DataFrame:
+    """RMSE ± standard error of full networks and of sBNN at 50 %, next to what others published.
+
+    Our own run of a rival stands right before the published one; that of PBP is `beside` the experiment.
+    """
     lines = []
     for network in networks(rows):
         line = {"dataset": network.dataset, "hidden": network.hidden or NOT_RUN}
         line |= {PAPER: papers(network, 0.0), f"{HALF} (paper)": papers(network, 0.5)}
         line |= {label: cell(found, network, *wanted) for label, wanted in COMPARED.items()}
-        line |= {f"{rival} ({note})": published(network.dataset, rival) for rival, note in RIVALS.note.items()}
+        for rival, note in RIVALS.note.items():
+            if rival == pbp.LABEL:
+                line[f"{rival} (ours)"] = beside.get(network, NOT_RUN)
+            line[f"{rival} ({note})"] = published(network.dataset, rival)
         lines.append(line)
     return pd.DataFrame(lines)
 

@@ -148,7 +148,8 @@ def test_only_the_papers_own_methods_stand_next_to_its_numbers(results_of):
     boston = comparison.loc["boston"]
     assert boston["sBNN tuned"].published == boston["sBNN (paper)"]
     assert boston["sBNN-50 tuned (snr)"].published == boston["sBNN-50 (paper)"]
-    assert boston["NN (ours)"].published is None
+    assert boston["NN (ours)"].published is boston["SVBNN (ours)"].published is None
+    assert boston["PBP (ours)"].published == boston["PBP (published)"]  # of results/pbp, and the same method
     wide = comparison.loc["protein"].iloc[1]  # 100 units; the paper has 50
     assert wide["hidden"] == 100
     assert wide["sBNN tuned"].published is None
