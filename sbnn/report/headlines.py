@@ -188,8 +188,8 @@ def bayes(known: Mapping[str, Results]) -> str:
     higher = sum(gap.beyond_noise and gap.mean > 0 for gap in gaps)
     return (
         f"**What the Bayesian part buys once pruning happens in training.** At {percent(AT)} pruned, {SBNN.label} "
-        f"beats gradual magnitude pruning (GMP) on {lower} of {len(gaps)} UCI networks and loses on {higher}; the rest "
-        f"is noise{on_lenet(known)}."
+        f"beats gradual magnitude pruning ({GMP.label}) on {lower} of {len(gaps)} UCI networks and loses on {higher}; "
+        f"the rest is noise{on_lenet(known)}."
     )
 
 

@@ -115,10 +115,11 @@ def left(curve: pd.DataFrame) -> pd.DataFrame:
 def name_lines(ax: Axes, gap: float = 15.0) -> None:
     """Name every line at its right end instead of in a legend; names that would touch are moved apart, in pixels."""
     ax.figure.canvas.draw()
-    handles, names = ax.get_legend_handles_labels()
-    lines = [handle[0] if isinstance(handle, ErrorbarContainer) else handle for handle in handles]
-    ends, below = [ax.transData.transform(line.get_xydata()[-1])[1] for line in lines], -float("inf")
-    for end, line, name in sorted(zip(ends, lines, names, strict=True), key=lambda entry: entry[0]):
+    ends, below = [], -float("inf")
+    for handle, name in zip(*ax.get_legend_handles_labels(), strict=True):
+        line = handle[0] if isinstance(handle, ErrorbarContainer) else handle
+        ends += [(ax.transData.transform(place)[1], line, name) for place in line.get_xydata()[-1:]]
+    for end, line, name in sorted(ends, key=lambda entry: entry[0]):
         below = max(end, below + gap)
         at = (1.01, ax.transAxes.inverted().transform((0, below))[1])
         ax.annotate(name, at, xycoords="axes fraction", va="center", color=line.get_color(), fontsize=8)
