@@ -19,7 +19,7 @@ import torch
 import yaml
 
 from sbnn.experiments import uci_pruning
-from sbnn.files import write_text
+from sbnn.files import write_text, written_whole
 from sbnn.report import uci_settings as report
 from sbnn.report.publish import gather
 from sbnn.runs.composition import default_settings
@@ -90,13 +90,15 @@ def main(arguments: Sequence[str] | None = None, smaller: dict[str, object] | No
     parser.add_argument("--only", nargs="+", choices=STUDIES, default=list(STUDIES))
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    context, path = Context(device=device_named("auto"), chunk=20), options.folder / "rows.csv"
+    context, path = Context(device=device_named("auto"), chunk=20), options.folder / report.ROWS
     options.folder.mkdir(parents=True, exist_ok=True)
     for study in options.only:
         facts = {"commit": code_commit(), "code": code_hash("uci_pruning"), "torch": torch.__version__, **machine()}
         own = measured(study, context, smaller or {}).assign(**facts)
         others = pd.read_csv(path).query("study != @study") if path.exists() else None
-        write_text(path, pd.concat([others, own]).to_csv(index=False, float_format="%.6g"))
+        with written_whole(path) as temporary:
+            found = pd.concat([others, own])
+            found.to_csv(temporary, index=False, float_format="%.6g", compression={"method": "gzip", "mtime": 0})
     config = {name: [{"columns": of, "changes": by} for of, by in jobs()] for name, jobs in STUDIES.items()}
     text = {"all": {**FIXED, "droprates": FINE}, "smaller": smaller, **config}
     write_text(options.folder / "config.yaml", yaml.safe_dump(_plain(text), sort_keys=False))

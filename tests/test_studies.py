@@ -38,7 +38,7 @@ def test_settings_of_uci_are_varied_study_by_study(script, tmp_path, monkeypatch
     monkeypatch.setattr(study, "STUDIES", few)
     folder = tmp_path / uci_settings.FOLDER
     study.main(["--folder", str(folder)], TINY)
-    rows = pd.read_csv(folder / "rows.csv")
+    rows = pd.read_csv(folder / uci_settings.ROWS)
     assert set(rows.study) == set(few)
     assert set(rows.metric) == {uci_settings.RMSE, uci_settings.SLAB}
     assert sorted(rows[rows.study == "steps"].steps.unique()) == [1000, 3000]
@@ -52,7 +52,7 @@ def test_settings_of_uci_are_varied_study_by_study(script, tmp_path, monkeypatch
     assert all(f"{uci_settings.FOLDER}/{name}" in text for name in ("steps.svg", "grid_boston.svg", "widths.csv"))
     before = rows[rows.study == "grid"].reset_index(drop=True)
     study.main(["--folder", str(folder), "--only", "widths"], TINY)
-    after = pd.read_csv(folder / "rows.csv")
+    after = pd.read_csv(folder / uci_settings.ROWS)
     pd.testing.assert_frame_equal(after[after.study == "grid"].reset_index(drop=True), before)
 
 

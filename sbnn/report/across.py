@@ -50,8 +50,8 @@ class Evidence:
                 yield experiment, called(method, recipe), found
 
     def study(self, name: str) -> pd.DataFrame | None:
-        path = self.folder / name / "rows.csv"
-        return pd.read_csv(path) if path.exists() else None
+        path = next((self.folder / name).glob("rows.csv*"), None)  # which may be compressed
+        return None if path is None else pd.read_csv(path)
 
 
 def judged(results: Results) -> pd.DataFrame | None:

@@ -1,12 +1,14 @@
 """What each part of the method buys: networks that differ in that part alone, error against error."""
 
 import math
+from collections.abc import Iterator
 
 import pandas as pd
 from scipy import stats
 
 from sbnn.model.methods import BBB, BMR, GMP, MAP, NN, SBNN
-from sbnn.report.cells import Difference, Measured
+from sbnn.report.cells import Difference, Measured, written
+from sbnn.report.page.blocks import Block, Bullets, Heading, Text
 
 AT = (0.0, 0.9, 0.95, 0.976, 0.98, 0.985, 0.9885, 0.99, 0.992, 0.995)
 END, GRADUAL = "error", "gradual_error"
@@ -26,6 +28,7 @@ FACTORS = {
     ),
 }
 COLUMNS = ["metric", "method", "recipe", "score"]
+NETWORK, TELLING = "lenet_300_100", (0, 98, 98.5, 98.85, 99)  # in the chapter; per cent pruned
 
 
 def factors(rows: pd.DataFrame) -> pd.DataFrame:
@@ -57,3 +60,20 @@ def _gap(ours: pd.Series, other: pd.Series) -> Difference | float:
     if se < 1e-9:  # all seeds alike, as where a network is lost: no test
         return Difference(gap, 0.0, abs(gap) > 1e-9)
     return Difference(gap, se, bool(stats.ttest_ind(ours, other, equal_var=False).pvalue < 0.05))
+
+
+def chapter(found: pd.DataFrame, words: dict) -> Iterator[Block]:
+    """What the page says of it: a line for each part, at the droprates that tell most."""
+    own = found[(found.network == NETWORK) & found["weights pruned, %"].isin(TELLING)] if len(found) else found
+    if len(own):
+        yield Heading(2, words["title"])
+        yield Text(words["about"])
+        yield Bullets([spoken(words["parts"][part], lines) for part, lines in own.groupby("part", sort=False)])
+
+
+def spoken(part: str, found: pd.DataFrame) -> str:
+    """Differences of the error, by how much is pruned."""
+    places = [f"at {share:g} % pruned" if share else "in full" for share in found["weights pruned, %"]]
+    gaps = [f"{place} {written(gap)}" for gap, place in zip(found.difference, places, strict=True)]
+    seeds = found.seeds.min()
+    return f"**{part}**: {'; '.join(gaps)} ({seeds} {'seed' if seeds == 1 else 'seeds'})."

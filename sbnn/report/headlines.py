@@ -203,4 +203,9 @@ def on_lenet(known: Mapping[str, Results]) -> str:
     gap = next(iter(both[both["weights pruned, %"] == DEEP].itertuples()), None)
     if gap is None or not isinstance(gap.difference, Difference):
         return ""
-    return f"; on LeNet-300-100 at {DEEP} % the difference in error is {gap.difference} (points, s.e. over seeds)"
+    own = gap.difference
+    side, noise = "lower" if own.mean < 0 else "higher", "" if own.beyond_noise else ", within noise"
+    return (
+        f". On LeNet-300-100 with {DEEP} % pruned its error is {abs(own.mean):.2f} ± {own.se:.2f} points {side}{noise} "
+        f"({gap.seeds} seeds)"
+    )

@@ -77,8 +77,8 @@ class Results:
 
     def rows_and(self, studies: Iterable[str]) -> pd.DataFrame:
         """Its rows, and those of studies next to its folder, of any that was run."""
-        paths = [self.folder.parent / study / "rows.csv" for study in studies]
-        return pd.concat([self.rows, *(pd.read_csv(path) for path in paths if path.exists())])
+        paths = [path for study in studies for path in (self.folder.parent / study).glob("rows.csv*")]
+        return pd.concat([self.rows, *map(pd.read_csv, paths)])
 
     @property
     def headline(self) -> float:

@@ -21,7 +21,7 @@ from sbnn.report.statistics import largest_droprate
 from sbnn.report.style import BLUE, GREY, PRINTED, VERMILLION, legend_below, panels, plain_ticks, save
 from sbnn.report.uci import DECIMALS, published
 
-FOLDER = "uci_settings"
+FOLDER, ROWS = "uci_settings", "rows.csv.gz"
 RMSE, SLAB = "varied_rmse", "varied_chosen_kept"
 VARIED = ["study", "steps", "mean_scale", "log_tau0"]  # columns that an experiment's own rows lack
 STARTS = {0.04: "from the recipe's start", 0.577: "from torch's start"}
@@ -146,8 +146,8 @@ def figures(rows: pd.DataFrame) -> dict[str, Figure]:
 
 
 def draw(folder: Path) -> None:
-    """Write tables and figures from a folder's rows.csv."""
-    rows = pd.read_csv(folder / "rows.csv")
+    """Write tables and figures from a folder's rows."""
+    rows = pd.read_csv(folder / ROWS)
     for name, table in tables(rows).items():
         write_text(folder / f"{name}.csv", as_csv(table))
     for name, figure in figures(rows).items():
@@ -156,9 +156,9 @@ def draw(folder: Path) -> None:
 
 def chapter(results: Path, words: dict) -> Iterator[Block]:
     folder = results / FOLDER
-    if not (folder / "rows.csv").exists():
+    if not (folder / ROWS).exists():
         return
-    rows = pd.read_csv(folder / "rows.csv")
+    rows = pd.read_csv(folder / ROWS)
     yield Heading(2, words["title"])
     yield Text(words["about"])
     yield Command("make uci-settings")

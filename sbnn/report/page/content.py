@@ -7,7 +7,18 @@ from types import ModuleType
 
 import pandas as pd
 
-from sbnn.report import across, benchmark, cost, deployment, gradients, inclusion, pbp, selection_rates, uci_settings
+from sbnn.report import (
+    across,
+    benchmark,
+    cost,
+    deployment,
+    factors,
+    gradients,
+    inclusion,
+    pbp,
+    selection_rates,
+    uci_settings,
+)
 from sbnn.report.claims import concluded, counted
 from sbnn.report.headlines import findings, headline
 from sbnn.report.page.blocks import (
@@ -44,6 +55,8 @@ def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | No
     chapters = []
     for name, title in titles.items():
         chapters += whole(name, title, partial(experiment, name, found[name], verdicts))
+    if is_run(lenet := found["lenet_pruning"]):
+        chapters += factors.chapter(lenet.tables["factors"], WORDS["factors"])
     for module in (uci_settings, pbp, inclusion, gradients):
         chapters += study(module, folder)
     chapters += cost.chapter(found, WORDS["cost"], titles)

@@ -2,6 +2,7 @@
 
 import re
 from functools import singledispatch
+from itertools import pairwise
 
 import pandas as pd
 
@@ -28,8 +29,12 @@ WIDEST = 100  # letters of a cell of the scoreboard; claims.csv has all
 
 
 def as_markdown(blocks: list[Block]) -> str:
-    text = "\n\n".join(part for part in map(rendered, blocks) if part)
+    text = ""
+    for before, block in pairwise([None, *blocks]):
+        if part := rendered(block):  # texts in a row are one paragraph
+            text += ("\n" if isinstance(block, Text) and isinstance(before, Text) else "\n\n" if text else "") + part
     text = text.replace(f")\n\n{LINK}", ") · [")  # tables in one line
+    text = text.replace(")\n\n![", ")\n![")  # pictures in one paragraph
     return re.sub(r"(?m)^(#+ .*)\n\n", r"\1\n", text) + "\n"
 
 
