@@ -109,7 +109,7 @@ def test_the_committed_tables_are_of_the_committed_rows(module):
     folder = RESULTS / module.FOLDER
     if not folder.exists():
         pytest.skip("the study has not been run")
-    rows = pd.read_csv(folder / "rows.csv")
+    rows = pd.read_csv(folder / getattr(module, "ROWS", "rows.csv"))
     tables = module.tables(rows) if hasattr(module, "tables") else {"table": module.table(rows)}
     for name, table in tables.items():
         assert (folder / f"{name}.csv").read_text() == as_csv(table), "run make report"
