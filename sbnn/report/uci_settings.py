@@ -46,7 +46,7 @@ def errors(rows: pd.DataFrame) -> pd.DataFrame:
 def steps_table(rows: pd.DataFrame) -> pd.DataFrame:
     found, lines = errors(rows), []
     for (dataset, scale, steps), own in found.groupby(["dataset", "mean_scale", "steps"], sort=False):
-        line = {"dataset": dataset, "init.mean_scale": scale, "steps": int(steps)}
+        line = {"dataset": dataset, sensitivity.NAMES["mean_scale"]: scale, "steps": int(steps)}
         line |= {f"{half} (paper)": published(dataset, SBNN.name, at) for half, at in (("full", 0.0), ("half", 0.5))}
         digits = DECIMALS.get(dataset, 2)
         lines.append(line | {e.kind: Measured(e.mean, e.se, digits) for e in own.itertuples()})
