@@ -96,7 +96,7 @@ def republish_all(folder: Path) -> None:
     check_page(folder)
     folders.put_back_all(folder)
     done = []
-    for path in sorted(folder.glob("[!.]*/rows.csv")):
+    for path in sorted(folder.glob("[!.]*/rows.csv*")):
         if path.parent.name in DRAWN:
             DRAWN[path.parent.name](path.parent)
             continue
