@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sbnn.errors import ConfigError
 from sbnn.report.style import OKABE_ITO, panels, plain_ticks
+from sbnn.report.workload import FINETUNE
 from sbnn.training.history import COLUMNS, MEASURES, History
 
 DRAWN = 5  # fits, which is as many lines as can be told apart
@@ -24,12 +25,16 @@ def table_of(histories: Mapping[str, History]) -> pd.DataFrame:
 
 
 def figure(history: pd.DataFrame) -> Figure:
-    """Loss, error and the share of weights with p > 1/2 by epoch: a line for each of the first few fits."""
+    """Loss, error and the share of weights with p > 1/2 by epoch: a line for each of the first few fits.
+
+    Those that repeat another from its own start, or train on what pruning has left, are in the table alone.
+    """
     records = history["fit"].value_counts(sort=False)
     fits = list(records.index[records > 1]) or list(records.index)  # one record makes no curve
+    once = [fit for fit in fits if FINETUNE not in fit and "-seed " not in fit] or fits
     shown = {name: label for name, label in PANELS.items() if history[name].notna().any()}
     drawn, axes = panels(len(shown), width=3.6, height=3.0)
-    for fit, colour in zip(fits[:DRAWN], OKABE_ITO, strict=False):
+    for fit, colour in zip(once[:DRAWN], OKABE_ITO, strict=False):
         own = history[history["fit"] == fit]
         for ax, name in zip(axes, shown, strict=True):
             ax.plot(own["epoch"], own[name], color=colour, marker=".", ms=3, lw=1.1, label=fit.replace("_", " "))
@@ -42,9 +47,9 @@ def figure(history: pd.DataFrame) -> Figure:
             ax.set_yscale("log")
             plain_ticks(ax)
     if len(fits) > DRAWN:
-        drawn.suptitle(f"The first {DRAWN} of {len(fits)} fits; all are in history.csv.", fontsize=9)
+        drawn.suptitle(f"{DRAWN} of {len(fits)} fits; all are in history.csv.", fontsize=9)
     lines, names = axes[0].get_legend_handles_labels()
-    drawn.legend(lines, names, loc="outside lower center", ncols=min(4, len(names)), fontsize=7)
+    drawn.legend(lines, names, loc="outside lower center", ncols=min(3, len(names)), fontsize=7)
     return drawn
 
 
