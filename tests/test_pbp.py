@@ -13,7 +13,7 @@ from scipy import integrate
 from sbnn.data.uci import DATASETS
 from sbnn.report import pbp as report
 from sbnn.report.cells import NOT_RUN, as_csv
-from sbnn.report.page.words import WORDS
+from sbnn.report.page import content
 from sbnn.report.uci import Network
 from sbnn.report.uci_pruning import comparison
 
@@ -213,7 +213,7 @@ def test_the_study_keeps_what_is_done_and_is_drawn(study, tmp_path):
     assert set(rows.metric) == set(report.METRICS)
     assert rows[rows.metric == report.RMSE].value.between(0.5, 20).all()
     assert (folder / "table.csv").read_text() == as_csv(report.table(rows))
-    text = "\n".join(map(str, report.chapter(tmp_path, WORDS[report.FOLDER])))
+    text = "\n".join(map(str, content.study(report, tmp_path)))
     assert "make pbp" in text
     assert f"{report.FOLDER}/table.csv" in text
 

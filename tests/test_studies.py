@@ -12,7 +12,7 @@ import yaml
 
 from sbnn.report import gradients, inclusion, uci_settings
 from sbnn.report.cells import as_csv
-from sbnn.report.page.content import page
+from sbnn.report.page import content
 from sbnn.report.page.words import WORDS
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -29,7 +29,7 @@ def script(monkeypatch):
 
 def chapter(module, folder):
     """Its text, as the page has it."""
-    return "\n".join(map(str, module.chapter(folder.parent, WORDS[module.FOLDER])))
+    return "\n".join(map(str, content.study(module, folder.parent)))
 
 
 def test_settings_of_uci_are_varied_study_by_study(script, tmp_path, monkeypatch):
@@ -116,7 +116,7 @@ def test_the_committed_tables_are_of_the_committed_rows(module):
 
 
 def test_the_page_goes_on_without_studies(tmp_path):
-    blocks = page(tmp_path, pd.read_csv(RESULTS / "claims.csv", dtype=str, keep_default_na=False))
+    blocks = content.page(tmp_path, pd.read_csv(RESULTS / "claims.csv", dtype=str, keep_default_na=False))
     assert not any(
         WORDS[module.FOLDER]["title"] in str(block)
         for module in (uci_settings, inclusion, gradients)

@@ -13,7 +13,7 @@ from sbnn.model.methods import BBB, SBNN
 from sbnn.report import gradients, sensitivity, uci_settings
 from sbnn.report.claims import LEFT_OUT, Finding, judge, scoreboard
 from sbnn.report.names import called
-from sbnn.report.results import Results
+from sbnn.report.results import Results, study_rows
 from sbnn.report.statistics import largest_droprate
 from sbnn.report.uci import OVERLAP
 
@@ -50,8 +50,7 @@ class Evidence:
                 yield experiment, called(method, recipe), found
 
     def study(self, name: str) -> pd.DataFrame | None:
-        path = next((self.folder / name).glob("rows.csv*"), None)  # which may be compressed
-        return None if path is None else pd.read_csv(path)
+        return study_rows(self.folder / name)
 
 
 def judged(results: Results) -> pd.DataFrame | None:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from sbnn.files import write_text
 from sbnn.model.methods import SBNN
-from sbnn.report.page.blocks import Block, Heading, Picture, Table, Text
+from sbnn.report.page.blocks import Block, Picture, Table, Text
 from sbnn.report.style import GREY, VERMILLION, look, panels, save
 
 FOLDER = "benchmark"
@@ -82,14 +82,8 @@ def draw(folder: Path) -> None:
         save(figure, folder / f"{name}.png")
 
 
-def chapter(results: Path, words: dict) -> Iterator[Block]:
-    folder = results / FOLDER
-    if not (folder / "rows.csv").exists():
-        return
-    rows = pd.read_csv(folder / "rows.csv")
+def chapter(rows: pd.DataFrame, words: dict) -> Iterator[Block]:
     facts = rows.iloc[0]
-    yield Heading(2, words["title"])
-    yield Text(words["about"])
     yield Text(
         f"`make benchmark-peers`: measured on {facts.cpu}, {facts.device}, one thread, torch {facts.torch}, "
         f"commit `{facts.commit}`; medians of {facts['rounds']} rounds."

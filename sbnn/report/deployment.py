@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sbnn.files import write_text
-from sbnn.report.page.blocks import Block, Heading, Picture, Table, Text
+from sbnn.report.page.blocks import Block, Picture, Table, Text
 from sbnn.report.style import BLUE, GREY, INK, VERMILLION, panels, save
 
 FOLDER = "deployment"
@@ -71,15 +71,8 @@ def draw(folder: Path) -> None:
         save(figure, folder / f"{name}.png")
 
 
-def chapter(results: Path, words: dict) -> Iterator[Block]:
-    """What the page says of it, if it was measured."""
-    folder = results / FOLDER
-    if not (folder / "rows.csv").exists():
-        return
-    rows = pd.read_csv(folder / "rows.csv")
+def chapter(rows: pd.DataFrame, words: dict) -> Iterator[Block]:
     facts = rows.iloc[0]
-    yield Heading(2, words["title"])
-    yield Text(words["about"])
     yield Text(
         f"`make deployment`: measured on {facts.cpu}, one thread, torch {facts.torch}, commit `{facts.commit}`; "
         f"medians of {facts['rounds']} rounds."

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from sbnn.files import write_text
 from sbnn.report.claims import Finding
-from sbnn.report.page.blocks import Block, Command, Heading, Picture, Table, Text
+from sbnn.report.page.blocks import Block, Command, Picture, Table, Text
 from sbnn.report.page.tables import readable
 from sbnn.report.style import INK, PALETTE, legend_below, panels, save
 
@@ -87,13 +87,7 @@ def draw(folder: Path) -> None:
     save(figure(rows), folder / "gradients.png")
 
 
-def chapter(results: Path, words: dict) -> Iterator[Block]:
-    folder = results / FOLDER
-    if not (folder / "rows.csv").exists():
-        return
-    rows = pd.read_csv(folder / "rows.csv")
-    yield Heading(2, words["title"])
-    yield Text(words["about"])
+def chapter(rows: pd.DataFrame, words: dict) -> Iterator[Block]:
     yield Command("make gradients")
     yield Text(f"Commit `{rows.commit.iloc[0]}`, torch {rows.torch.iloc[0]}.")
     yield Picture(f"{FOLDER}/gradients.svg", words["figure"])

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from sbnn.files import write_text
 from sbnn.report.cells import Measured, as_csv
-from sbnn.report.page.blocks import Block, Command, Heading, Picture, Table, Text
+from sbnn.report.page.blocks import Block, Command, Picture, Table, Text
 from sbnn.report.page.tables import readable
 from sbnn.report.style import BLUE, GREY, VERMILLION, legend_below, panels, plain_ticks, save
 
@@ -92,13 +92,7 @@ def draw(folder: Path) -> None:
     save(spreads(rows), folder / "spreads.png")
 
 
-def chapter(results: Path, words: dict) -> Iterator[Block]:
-    folder = results / FOLDER
-    if not (folder / "rows.csv").exists():
-        return
-    rows = pd.read_csv(folder / "rows.csv")
-    yield Heading(2, words["title"])
-    yield Text(words["about"])
+def chapter(rows: pd.DataFrame, words: dict) -> Iterator[Block]:
     yield Command("make inclusion")
     splits = int(rows.replicate.max()) + 1
     yield Text(f"Means ± standard errors over {splits} splits, commit `{rows.commit.iloc[0]}`.")

@@ -8,7 +8,7 @@ import pandas as pd
 from sbnn.data.uci import DATASETS
 from sbnn.files import write_text
 from sbnn.report.cells import Measured, as_csv
-from sbnn.report.page.blocks import Block, Command, Heading, Table, Text
+from sbnn.report.page.blocks import Block, Command, Table, Text
 from sbnn.report.page.tables import readable
 from sbnn.report.uci import DECIMALS, Network, published
 
@@ -45,13 +45,7 @@ def draw(folder: Path) -> None:
     write_text(folder / "table.csv", as_csv(table(pd.read_csv(folder / "rows.csv"))))
 
 
-def chapter(results: Path, words: dict) -> Iterator[Block]:
-    folder = results / FOLDER
-    if not (folder / "rows.csv").exists():
-        return
-    rows = pd.read_csv(folder / "rows.csv")
-    yield Heading(2, words["title"])
-    yield Text(words["about"])
+def chapter(rows: pd.DataFrame, words: dict) -> Iterator[Block]:
     yield Command("make pbp")
     made = "`, `".join(sorted(set(rows.commit)))
     yield Text(f"Means ± standard errors over all splits, {rows.epochs.max()} epochs; commit `{made}`.")

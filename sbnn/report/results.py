@@ -87,3 +87,9 @@ class Results:
     @property
     def errors_by_droprate(self) -> dict[str, float]:
         return self.report.errors_by_droprate(self.rows)
+
+
+def study_rows(folder: Path) -> pd.DataFrame | None:
+    """Of what is measured beside the experiments, if it was."""
+    path = next(folder.glob("rows.csv*"), None)  # which may be compressed
+    return None if path is None else pd.read_csv(path)

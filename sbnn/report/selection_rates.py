@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sbnn.files import write_text
-from sbnn.report.page.blocks import Block, Heading, Picture, Table, Text
+from sbnn.report.page.blocks import Block, Picture, Table, Text
 from sbnn.report.style import BLUE, GREY, VERMILLION, legend_below, panels, save
 
 FOLDER = "selection_rates"
@@ -62,14 +62,8 @@ def draw(folder: Path) -> None:
     save(figure(rows), folder / "rates.png")
 
 
-def chapter(results: Path, words: dict) -> Iterator[Block]:
-    folder = results / FOLDER
-    if not (folder / "rows.csv").exists():
-        return
-    rows = pd.read_csv(folder / "rows.csv")
+def chapter(rows: pd.DataFrame, words: dict) -> Iterator[Block]:
     facts = rows.iloc[0]
-    yield Heading(2, words["title"])
-    yield Text(words["about"])
     yield Text(
         f"`make selection-rates`: means ± standard errors over the draws; seconds of one thread of {facts.cpu}, "
         f"torch {facts.torch}, commit `{facts.commit}`."

@@ -15,7 +15,7 @@ from sbnn.model.methods import SBNN
 from sbnn.report import sensitivity
 from sbnn.report.cells import Measured, as_csv
 from sbnn.report.names import RECIPES
-from sbnn.report.page.blocks import Block, Command, Heading, Picture, Table, Text
+from sbnn.report.page.blocks import Block, Command, Picture, Table, Text
 from sbnn.report.page.tables import readable
 from sbnn.report.statistics import largest_droprate
 from sbnn.report.style import BLUE, GREY, PRINTED, VERMILLION, legend_below, panels, plain_ticks, save
@@ -154,19 +154,14 @@ def draw(folder: Path) -> None:
         save(figure, folder / f"{name}.png")
 
 
-def chapter(results: Path, words: dict) -> Iterator[Block]:
-    folder = results / FOLDER
-    if not (folder / ROWS).exists():
-        return
-    rows = pd.read_csv(folder / ROWS)
-    yield Heading(2, words["title"])
-    yield Text(words["about"])
+def chapter(rows: pd.DataFrame, words: dict) -> Iterator[Block]:
     yield Command("make uci-settings")
     made = sorted(set(rows.commit))
     yield Text(f"Means ± standard errors over all splits; commit `{'`, `'.join(made)}`, torch {rows.torch.iloc[0]}.")
     shown = tables(rows)
-    for path in sorted(folder.glob("*.svg"), key=lambda path: list(words["figures"]).index(path.stem.split("_")[0])):
-        kind, _, dataset = path.stem.partition("_")
-        yield Picture(f"{FOLDER}/{path.name}", words["figures"][kind].format(dataset=dataset))
+    for kind in shown:
+        for dataset in grid(rows) if kind == "grid" else [""]:
+            name = f"{kind}_{dataset}".rstrip("_")
+            yield Picture(f"{FOLDER}/{name}.svg", words["figures"][kind].format(dataset=dataset))
     for name, table in shown.items():
         yield Table(readable(table), words["tables"][name], f"{FOLDER}/{name}.csv")

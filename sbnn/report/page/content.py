@@ -37,7 +37,7 @@ from sbnn.report.page.blocks import (
 )
 from sbnn.report.page.tables import readable
 from sbnn.report.page.words import WORDS
-from sbnn.report.results import Results
+from sbnn.report.results import Results, study_rows
 from sbnn.runs.composition import BUDGETS
 from sbnn.runs.data_settings import SimulatedSettings, UciSettings
 from sbnn.runs.identity import code_hash
@@ -67,9 +67,16 @@ def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | No
 
 
 def study(module: ModuleType, folder: Path) -> list[Block]:
-    """The chapter of what is measured besides the experiments."""
-    words = WORDS[module.FOLDER]
-    return whole(module.FOLDER, words["title"], partial(module.chapter, folder, words))
+    """The chapter of what is measured beside the experiments, if it was."""
+    return whole(module.FOLDER, WORDS[module.FOLDER]["title"], partial(measured, module, folder / module.FOLDER))
+
+
+def measured(module: ModuleType, folder: Path) -> Iterator[Block]:
+    words, rows = WORDS[module.FOLDER], study_rows(folder)
+    if rows is not None:
+        yield Heading(2, words["title"])
+        yield Text(words["about"])
+        yield from module.chapter(rows, words)
 
 
 def opening(folder: Path, verdicts: pd.DataFrame, found: Mapping[str, Results], notes: list[Block]) -> Iterator[Block]:
