@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all verify report readme benchmark benchmark-peers uci-settings pbp inclusion gradients selection-rates deployment clean
+.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all verify report readme benchmark benchmark-peers uci-settings pbp inclusion remarks gradients selection-rates deployment clean
 
 help:  ## what can be typed
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -75,6 +75,9 @@ pbp: setup  #- probabilistic backpropagation on the UCI data, the benchmark's ow
 
 inclusion: setup  #- how inclusion and snr rank while a network trains: into results/inclusion
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/inclusion.py $(ARGS)
+
+remarks: setup  #- the paper's remarks on the inclusion probability, as curves: into results/remarks
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/remarks.py $(ARGS)
 
 gradients: setup  #- the closed-form gradient of the penalty against the sampled one: into results/gradients
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/gradients.py $(ARGS)

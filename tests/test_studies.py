@@ -10,7 +10,7 @@ import pytest
 import torch
 import yaml
 
-from sbnn.report import gradients, inclusion, uci_settings
+from sbnn.report import gradients, inclusion, remarks, uci_settings
 from sbnn.report.cells import as_csv
 from sbnn.report.page import content
 from sbnn.report.page.words import WORDS
@@ -104,7 +104,29 @@ def test_moments_of_a_normal_by_the_trapezoid_rule(script, tmp_path, monkeypatch
     assert np.allclose(rows.sd, sigma * np.exp(-2), rtol=1e-3)
 
 
-@pytest.mark.parametrize("module", [uci_settings, inclusion, gradients])
+def test_the_curves_of_the_remarks_go_where_the_paper_says(script, tmp_path):
+    study, folder = script("remarks"), tmp_path / remarks.FOLDER
+    study.main(["--folder", str(folder)])
+    rows = pd.read_csv(folder / "rows.csv")
+    curves = rows.groupby(["remark", "log_tau1", "log_tau0"], sort=False)
+    assert curves.p.apply(lambda p: p.is_monotonic_increasing).all()  # the first remark
+    at = {remark: here[here.root == 0.1].p.tolist() for remark, here in rows.groupby("remark")}
+    least = {remark: here[here.root == here.root.min()].p.tolist() for remark, here in rows.groupby("remark")}
+    assert sorted(least[remarks.ALIKE]) == least[remarks.ALIKE]
+    assert least[remarks.ALIKE][-1] == pytest.approx(study.PI, abs=0.03)
+    assert sorted(at[remarks.WIDE], reverse=True) == at[remarks.WIDE]
+    assert at[remarks.WIDE][-1] < 1e-4
+    assert sorted(at[remarks.NARROW]) == at[remarks.NARROW]
+    assert at[remarks.NARROW][-1] == 1
+    # p = 1/2 where the second moment's two densities, weighted by pi, are alike (Eq. 10)
+    log_tau1, log_tau0 = study.PRIORS[remarks.RISES][0]
+    exact = np.sqrt(2 * (log_tau1 - log_tau0) / (np.exp(-2 * log_tau0) - np.exp(-2 * log_tau1)))
+    first = rows[(rows.log_tau1 == log_tau1) & (rows.log_tau0 == log_tau0)]
+    assert remarks.switch(first) == pytest.approx(exact, rel=0.01)
+    assert f"{remarks.FOLDER}/remarks.svg" in chapter(remarks, folder)
+
+
+@pytest.mark.parametrize("module", [uci_settings, inclusion, remarks, gradients])
 def test_the_committed_tables_are_of_the_committed_rows(module):
     folder = RESULTS / module.FOLDER
     if not folder.exists():
@@ -119,6 +141,6 @@ def test_the_page_goes_on_without_studies(tmp_path):
     blocks = content.page(tmp_path, pd.read_csv(RESULTS / "claims.csv", dtype=str, keep_default_na=False))
     assert not any(
         WORDS[module.FOLDER]["title"] in str(block)
-        for module in (uci_settings, inclusion, gradients)
+        for module in (uci_settings, inclusion, remarks, gradients)
         for block in blocks
     )

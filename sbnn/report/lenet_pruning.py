@@ -8,7 +8,7 @@ from typing import ClassVar
 import pandas as pd
 from matplotlib.figure import Figure
 
-from sbnn.model.methods import SBNN
+from sbnn.model.methods import BBB, MAP, NN, SBNN
 from sbnn.report import interactive
 from sbnn.report.cells import Percent, Published
 from sbnn.report.claims import LEFT_OUT, Finding, Judge, within
@@ -29,6 +29,7 @@ from sbnn.report.frontier import frontier
 from sbnn.report.image_curves import NETWORK, UNIT, Curve, calibration, cell, own_curves
 from sbnn.report.names import called
 from sbnn.report.operating_points import operating_points
+from sbnn.report.reliability import reliability
 from sbnn.report.statistics import in_deviations
 from sbnn.report.style import PRINTED as PRINTED_LOOK
 from sbnn.report.style import left, line, look, name_lines, panels, plain_ticks, weights_left
@@ -36,6 +37,7 @@ from sbnn.report.units import units
 
 PRINTED = pd.read_csv(Path(__file__).with_name("paper") / "lenet5.csv")  # errors in per cent of the paper's two priors
 FAR = 0.96  # the droprate at which the paper's figure begins
+BELIEVED = [method.name for method in (SBNN, BBB, NN, MAP)]  # in the figure of calibration
 SETS, OURS = ("set_1", "set_2"), ("tuned",)
 
 
@@ -114,7 +116,9 @@ class LenetPruning(CompressionReport):
         return found
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
-        drawn = {"frontier": frontier(rows)}
+        drawn, compared = {"frontier": frontier(rows)}, rows[rows.method.isin(BELIEVED)]
+        if "ece" in set(compared.metric):  # which networks pruned in training alone do not have
+            drawn["calibration"] = reliability((compared[compared.network == name], TITLES[name]) for name in TITLES)
         ours = rows[(rows.network == "lenet_5") & (rows.method == SBNN.name) & (rows.score == SBNN.score)]
         if (ours.droprate >= FAR).any():
             drawn["proportional_increase"] = proportional_increase(ours)

@@ -25,6 +25,7 @@ from sbnn.report import (
     history,
     inclusion,
     pbp,
+    remarks,
     selection_rates,
     uci_settings,
 )
@@ -41,7 +42,7 @@ from sbnn.runs.settings import RunSettings
 
 DRAWN = {  # of no experiment
     module.FOLDER: module.draw
-    for module in (benchmark, deployment, gradients, inclusion, pbp, selection_rates, uci_settings)
+    for module in (benchmark, deployment, gradients, inclusion, pbp, remarks, selection_rates, uci_settings)
 }
 
 

@@ -24,6 +24,7 @@ from sbnn.report.compression import (
 from sbnn.report.frontier import legend_of, trade_off
 from sbnn.report.image_curves import LABEL, UNIT, Curve, calibration, cell, curves, in_order, named, own_curves
 from sbnn.report.names import called
+from sbnn.report.reliability import reliability
 from sbnn.report.style import left, line, look, panels, plain_ticks, weights_left
 from sbnn.report.units import units
 
@@ -80,7 +81,7 @@ class VggPruning(CompressionReport):
         return {**found, "calibration": calibration(rows)}
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
-        return {"pruning": with_statistics(of_vgg(rows))}
+        return {"pruning": with_statistics(of_vgg(rows)), "calibration": reliability([(rows, title(rows.iloc[0]))])}
 
     def curve(self, rows: pd.DataFrame) -> dict:
         theirs = papers_curve(NAME, f"{SBNN.label} (paper, width 1)")

@@ -25,6 +25,7 @@ from sbnn.report.claims import PAPER, Finding
 from sbnn.report.page.content import WORDS
 from sbnn.report.publish import republish
 from sbnn.report.registry import report_of
+from sbnn.report.reliability import MEASURES
 from sbnn.report.statistics import paired
 from sbnn.report.style import METHODS, RECIPE_LOOKS, look
 
@@ -56,6 +57,19 @@ def test_every_experiment_has_a_whole_report(results_of, name):
     assert ("pruning" in name) == (report.curve(rows) is not None)
     assert report.closing(rows) is None or len(report.closing(rows))
     json.dumps(report.curve(rows), allow_nan=False)
+
+
+def test_calibration_is_drawn_as_it_was_measured(results_of):
+    rows = results_of("mnist_pruning").rows
+    drawn = report_of("mnist_pruning").figures(rows)["calibration"]
+    own = rows[(rows.width == rows.width.max()) & (rows.method == NN.name) & (rows.score == NN.score)]
+    for ax, (metric, (label, times)) in zip(drawn.axes, MEASURES.items(), strict=True):
+        assert ax.get_ylabel() == label
+        by_name = dict(zip(ax.get_legend_handles_labels()[1], ax.get_legend_handles_labels()[0], strict=True))
+        seen = by_name[NN.label][0].get_xydata()
+        mean = own[own.metric == metric].groupby("droprate").value.mean()
+        assert np.allclose(seen, np.stack([100 * (1 - mean.index), times * mean], axis=1))
+    plt.close("all")
 
 
 @pytest.fixture

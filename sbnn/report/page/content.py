@@ -16,6 +16,7 @@ from sbnn.report import (
     gradients,
     inclusion,
     pbp,
+    remarks,
     selection_rates,
     uci_settings,
 )
@@ -57,7 +58,7 @@ def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | No
         chapters += whole(name, title, partial(experiment, name, found[name], verdicts))
     if is_run(lenet := found["lenet_pruning"]):
         chapters += factors.chapter(lenet.tables["factors"], WORDS["factors"])
-    for module in (uci_settings, pbp, inclusion, gradients):
+    for module in (uci_settings, pbp, remarks, inclusion, gradients):
         chapters += study(module, folder)
     chapters += cost.chapter(found, WORDS["cost"], titles)
     for module in (selection_rates, deployment, benchmark):
