@@ -9,7 +9,7 @@ BUDGET ?= $(shell $(BIN)/python -c "import torch; print('paper' if torch.cuda.is
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all verify report readme benchmark benchmark-peers uci-settings pbp inclusion remarks gradients selection-rates deployment clean
+.PHONY: help setup extra test test-extras fuzz chaos lint reproduce reproduce-all verify report readme benchmark benchmark-peers uci-settings pbp group-rivals inclusion remarks gradients selection-rates deployment clean
 
 help:  ## what can be typed
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -72,6 +72,9 @@ uci-settings: setup  #- what steps, start, spike and width decide on the UCI dat
 
 pbp: setup  #- probabilistic backpropagation on the UCI data, the benchmark's own method: into results/pbp
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/pbp.py $(ARGS)
+
+group-rivals: setup  #- BC-GNJ, BC-GHS and HS-BNN, whose groups of weights share a scale: into results/group_rivals
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/group_rivals.py $(ARGS)
 
 inclusion: setup  #- how inclusion and snr rank while a network trains: into results/inclusion
 	OMP_NUM_THREADS=1 $(BIN)/python scripts/inclusion.py $(ARGS)

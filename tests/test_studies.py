@@ -10,7 +10,7 @@ import pytest
 import torch
 import yaml
 
-from sbnn.report import gradients, inclusion, remarks, uci_settings
+from sbnn.report import gradients, group_rivals, inclusion, remarks, uci_settings
 from sbnn.report.cells import as_csv
 from sbnn.report.page import content
 from sbnn.report.page.words import WORDS
@@ -104,6 +104,29 @@ def test_moments_of_a_normal_by_the_trapezoid_rule(script, tmp_path, monkeypatch
     assert np.allclose(rows.sd, sigma * np.exp(-2), rtol=1e-3)
 
 
+def test_rivals_of_groups_run_on_images_and_on_tables(script, tmp_path, has_images):
+    has_images("mnist")
+    study, folder = script("group_rivals"), tmp_path / group_rivals.FOLDER
+    tiny = {"data": {"train_images": 500, "test_images": 100}, "droprates": [0.0, 0.9], "finetune": []}
+    tiny |= {"by_network": {"lenet_300_100": {"trainer": {"epochs": 1}}}, "progress": False}
+    study.main(["--folder", str(folder), "--only", "lenet_300_100", "--seeds", "2"], tiny)
+    few = {"data": {"splits": 2}, "trainer": {"steps": 20}, "predictive": {"samples": 2}, "progress": False}
+    study.main(["--folder", str(folder), "--only", "boston"], few)
+    rows = pd.read_csv(folder / "rows.csv")
+    left = rows[(rows.metric == group_rivals.UNITS) & (rows.method == "BC-GNJ")].groupby(["droprate", "layer"]).value
+    assert left.mean().loc[0.0].tolist() == [784, 300, 100]
+    assert (left.mean().loc[0.9] < left.mean().loc[0.0]).all()
+    table = group_rivals.units(rows)
+    ours = ["BC-GHS (ours)"] * 2 + ["BC-GNJ (ours)"] * 2
+    assert table.method.tolist() == ["BC-GNJ (published)", "BC-GHS (published)", *ours]
+    (network, rmse), *others = group_rivals.errors(rows).items()
+    assert (network.dataset, network.hidden, others) == ("boston", 50, [])
+    own = rows[(rows.dataset == "boston") & (rows.metric == "rmse") & (rows.droprate == 0) & (rows.score == "snr")]
+    assert rmse.mean == pytest.approx(own.value.mean())
+    text = chapter(group_rivals, folder)
+    assert all(f"{group_rivals.FOLDER}/{name}" in text for name in ("frontier.svg", "units.csv", "uci.csv"))
+
+
 def test_the_curves_of_the_remarks_go_where_the_paper_says(script, tmp_path):
     study, folder = script("remarks"), tmp_path / remarks.FOLDER
     study.main(["--folder", str(folder)])
@@ -126,7 +149,7 @@ def test_the_curves_of_the_remarks_go_where_the_paper_says(script, tmp_path):
     assert f"{remarks.FOLDER}/remarks.svg" in chapter(remarks, folder)
 
 
-@pytest.mark.parametrize("module", [uci_settings, inclusion, remarks, gradients])
+@pytest.mark.parametrize("module", [uci_settings, inclusion, remarks, gradients, group_rivals])
 def test_the_committed_tables_are_of_the_committed_rows(module):
     folder = RESULTS / module.FOLDER
     if not folder.exists():
@@ -141,6 +164,6 @@ def test_the_page_goes_on_without_studies(tmp_path):
     blocks = content.page(tmp_path, pd.read_csv(RESULTS / "claims.csv", dtype=str, keep_default_na=False))
     assert not any(
         WORDS[module.FOLDER]["title"] in str(block)
-        for module in (uci_settings, inclusion, remarks, gradients)
+        for module in (uci_settings, inclusion, remarks, gradients, group_rivals)
         for block in blocks
     )

@@ -22,6 +22,7 @@ from sbnn.report import (
     deployment,
     folders,
     gradients,
+    group_rivals,
     history,
     inclusion,
     pbp,
@@ -40,10 +41,9 @@ from sbnn.runs.identity import budget_of, report_hash, settings_hash
 from sbnn.runs.machine import machine
 from sbnn.runs.settings import RunSettings
 
-DRAWN = {  # of no experiment
-    module.FOLDER: module.draw
-    for module in (benchmark, deployment, gradients, inclusion, pbp, remarks, selection_rates, uci_settings)
-}
+# Of no experiment.
+STUDIES = (benchmark, deployment, gradients, group_rivals, inclusion, pbp, remarks, selection_rates, uci_settings)
+DRAWN = {module.FOLDER: module.draw for module in STUDIES}
 
 
 def publish(

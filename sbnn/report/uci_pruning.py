@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from sbnn.data.uci import DATASETS
 from sbnn.model.methods import BBB, MAP, NN, NN_DR, SBNN, SPARSE_VD, SVBNN, Method
-from sbnn.report import interactive, pbp, uci_claims, uci_settings
+from sbnn.report import group_rivals, interactive, pbp, uci_claims, uci_settings
 from sbnn.report.base import Report
 from sbnn.report.cells import NOT_RUN, Measured, Word
 from sbnn.report.claims import Judge
@@ -61,10 +61,11 @@ class UciPruning(Report):
     claims: ClassVar[dict[str, Judge]] = uci_claims.JUDGES
     claims_before: ClassVar[dict[str, Judge]] = uci_claims.BEFORE
     studies: ClassVar[tuple[str, ...]] = (uci_settings.FOLDER,)
-    tabled: ClassVar[tuple[str, ...]] = (pbp.FOLDER,)
+    tabled: ClassVar[tuple[str, ...]] = (pbp.FOLDER, group_rivals.FOLDER)
 
     def tables(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        beside, rows = pbp.errors(rows), rows[~rows.metric.isin(pbp.METRICS)]
+        beside = {pbp.LABEL: pbp.errors(rows), group_rivals.HS_BNN: group_rivals.errors(rows)}
+        rows = rows[rows.experiment == "uci_pruning"]
         found, also = estimates(rows), {}
         if (rows.metric == GRADUAL).any():
             also["gradual"] = gradual(rows)
@@ -129,10 +130,12 @@ def cell(
     return Measured(ours.mean, ours.se, DECIMALS.get(network.dataset, 2), theirs)
 
 
-def comparison(rows: pd.DataFrame, found: dict[tuple, Estimate], beside: dict[Network, Measured]) -> pd.DataFrame:
+def comparison(
+    rows: pd.DataFrame, found: dict[tuple, Estimate], beside: dict[str, dict[Network, Measured]]
+) -> pd.DataFrame:
     """RMSE ± standard error of full networks and of sBNN at 50 %, next to what others published.
 
-    Our own run of a rival stands right before the published one; that of PBP is `beside` the experiment.
+    Our own run of a rival stands right before the published one; those of some are `beside` the experiment.
     """
     lines = []
     for network in networks(rows):
@@ -140,8 +143,8 @@ def comparison(rows: pd.DataFrame, found: dict[tuple, Estimate], beside: dict[Ne
         line |= {PAPER: papers(network, 0.0), f"{HALF} (paper)": papers(network, 0.5)}
         line |= {label: cell(found, network, *wanted) for label, wanted in COMPARED.items()}
         for rival, note in RIVALS.note.items():
-            if rival == pbp.LABEL:
-                line[f"{rival} (ours)"] = beside.get(network, NOT_RUN)
+            if rival in beside:
+                line[f"{rival} (ours)"] = beside[rival].get(network, NOT_RUN)
             line[f"{rival} ({note})"] = published(network.dataset, rival)
         lines.append(line)
     return pd.DataFrame(lines)

@@ -166,6 +166,22 @@ def test_what_does_not_fit_is_refused():
     posterior = posterior_of(kind)
     with pytest.raises(TypeError, match="prior on their scales"):
         posterior.penalty(SBNN.prior(ModelSettings().prior))
-    assert posterior.columns(0, 12).groups[0].index.tolist() == [*torch.arange(3).repeat(4)]
+    part = posterior.columns(0, 12).groups[0]
+    torch.testing.assert_close(part.pooled(torch.ones(1, 12)), torch.full((1, 12), 4.0))
+    cut = posterior_of(KINDS["HS-BNN"][0]).columns(0, 12)
     with pytest.raises(TypeError, match="moved apart"):
-        posterior_of(KINDS["HS-BNN"][0]).columns(0, 12)
+        cut.sample(cut.empty_noise())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_penalty_of_all_weights_is_that_of_its_pieces(name):
+    """Where each scale's term is paid once."""
+    kind, prior = KINDS[name]
+    posterior = posterior_of(kind)
+    whole = prior.penalty(posterior.mean, torch.nn.functional.softplus(posterior.theta[1])).sum(1)
+    for groups, (mean, spread), term in zip(posterior.groups, posterior.scales, prior.terms, strict=True):
+        firsts = groups.first[groups.inside].unique()
+        whole += term.penalty(mean[:, firsts], spread[:, firsts]).sum(1)
+    torch.testing.assert_close(posterior.penalty(prior), whole)
+    pieces = [posterior.columns(begin, min(begin + 8, LAYOUT.size)) for begin in range(0, LAYOUT.size, 8)]
+    torch.testing.assert_close(torch.stack([piece.penalty(prior) for piece in pieces]).sum(0), whole)

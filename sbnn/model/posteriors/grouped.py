@@ -23,29 +23,34 @@ class Groups:
     def __init__(self, numbers: Tensor):
         self.inside = numbers >= 0
         self.index = torch.where(self.inside, numbers, int(numbers.max()) + 1)  # those outside make a last one
-        self.sizes = torch.bincount(self.index)
+        self.count = 1 + int(self.index.max())
+        self.share = self.inside / torch.bincount(self.index)[self.index]  # (M,), which add up to one in a group
+        first = self.index.new_zeros(self.count)
         places = torch.arange(len(numbers))
-        self.first = torch.zeros_like(self.sizes).scatter_reduce(0, self.index, places, "amin", include_self=False)[
-            self.index
-        ]  # of its group
+        self.first = first.scatter_reduce(0, self.index, places, "amin", include_self=False)[self.index]
+        self.is_whole = True  # not some columns, which cut groups apart
 
     def pooled(self, values: Tensor) -> Tensor:
         """The sum over a weight's group, (R, M), and zero for a weight outside."""
-        sums = values.new_zeros(len(values), len(self.sizes)).index_add_(1, self.index.to(values.device), values)
-        return sums[:, self.index.to(values.device)] * self.inside.to(values.device)
+        index = self._whole(self.index).to(values.device)
+        sums = values.new_zeros(len(values), self.count).index_add_(1, index, values)
+        return sums[:, index] * self.inside.to(values.device)
 
     def shared(self, values: Tensor) -> Tensor:
         """The value of the first weight of each group, for all of it, (R, M)."""
-        return values[:, self.first.to(values.device)]
+        return values[:, self._whole(self.first).to(values.device)]
 
     def columns(self, begin: int, end: int) -> "Groups":
-        if len(self.index) == end - begin:
-            return self
         numbers = torch.where(self.inside, self.index, -1)
         own, rest = numbers[begin:end], torch.cat([numbers[:begin], numbers[end:]])
-        if torch.isin(own[own >= 0], rest).any():
-            raise TypeError("A group's weights lie in two parameters that are moved apart.")
-        return Groups(torch.where(own >= 0, own - own.clamp_min(0).min(), -1))
+        part = Groups(own)
+        part.share, part.is_whole = self.share[begin:end], not torch.isin(own[own >= 0], rest).any()
+        return part
+
+    def _whole(self, of: Tensor) -> Tensor:
+        if not self.is_whole:
+            raise TypeError("A group's weights lie in parameters that are drawn and moved apart.")
+        return of
 
 
 class Grouped(Posterior):
@@ -103,7 +108,7 @@ class Grouped(Posterior):
     @property
     def strength(self) -> Tensor:
         """What a unit is kept by, (R, M), the same at all of its weights; infinite where a weight belongs to none."""
-        units = max(self.groups, key=lambda groups: len(groups.sizes))
+        units = max(self.groups, key=lambda groups: groups.count)
         return torch.where(units.inside.to(self.mean.device), units.shared(self._strength()), torch.inf)
 
     @abstractmethod
@@ -149,8 +154,7 @@ class Grouped(Posterior):
             raise TypeError("A posterior of groups needs a prior on their scales.")
         total = prior.penalty(self.mean, softplus(self.theta[1]))
         for groups, (mean, spread), term in zip(self.groups, self.scales, prior.terms, strict=True):
-            share = (groups.inside / groups.sizes[groups.index]).to(total)
-            total = total + share * term.penalty(mean, spread)
+            total = total + groups.share.to(total) * term.penalty(mean, spread)
         return total
 
     def _values(self, noise: Sequence[Tensor]) -> list[Tensor]:

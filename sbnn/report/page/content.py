@@ -14,6 +14,7 @@ from sbnn.report import (
     deployment,
     factors,
     gradients,
+    group_rivals,
     inclusion,
     pbp,
     remarks,
@@ -58,7 +59,7 @@ def page(folder: Path, verdicts: pd.DataFrame, known: Mapping[str, Results] | No
         chapters += whole(name, title, partial(experiment, name, found[name], verdicts))
     if is_run(lenet := found["lenet_pruning"]):
         chapters += factors.chapter(lenet.tables["factors"], WORDS["factors"])
-    for module in (uci_settings, pbp, remarks, inclusion, gradients):
+    for module in (uci_settings, pbp, group_rivals, remarks, inclusion, gradients):
         chapters += study(module, folder)
     chapters += cost.chapter(found, WORDS["cost"], titles)
     for module in (selection_rates, deployment, benchmark):

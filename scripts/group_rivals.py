@@ -1,0 +1,150 @@
+"""Rivals whose groups of weights share a scale: BC-GNJ and BC-GHS on the LeNets, HS-BNN on the UCI regressions.
+
+python scripts/group_rivals.py [--folder results/group_rivals] [--only lenet_300_100 yacht ...] [--seeds 3]
+
+They go through the one training loop with the data, epochs, steps and batches of Experiments 8 and 5, and are measured
+by the same code. They are not in the table of methods yet: all committed results were made by that table, and would be
+results of other code. Networks and data sets that are in rows.csv are kept, and those named are run again.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import torch
+import yaml
+
+from sbnn.compression.evaluation import Classified
+from sbnn.compression.paths import active_share
+from sbnn.compression.pruning import kept_units
+from sbnn.compression.units import widths
+from sbnn.data.uci import DATASETS
+from sbnn.experiments import uci_pruning
+from sbnn.experiments.images import Job, data_of, images_of
+from sbnn.experiments.recipes import OURS, changed
+from sbnn.files import write_text
+from sbnn.model.flat import Layout
+from sbnn.model.methods import Method
+from sbnn.model.posteriors.grouped import GaussianScaled, Grouped, LogNormalScaled, by_input, by_layer, by_output
+from sbnn.model.priors.grouped import GroupHorseshoePrior, GroupPrior, HorseshoePrior, NormalJeffreysPrior
+from sbnn.networks import LENETS, mlp
+from sbnn.report import group_rivals as report
+from sbnn.report.publish import gather
+from sbnn.runs.composition import default_settings
+from sbnn.runs.context import Context
+from sbnn.runs.identity import code_commit
+from sbnn.runs.machine import machine
+from sbnn.runs.rows import Rows
+from sbnn.runs.settings import ImageRun, UciRun
+
+LEFT_OUT, WIDER = ("year",), {"protein": 100}  # as for PBP: half a million rows, and the benchmark's width
+
+
+@dataclass(frozen=True)
+class Rival:
+    name: str
+    prior: GroupPrior
+    over: Callable[[Layout], type[Grouped]]  # the posterior over a network
+    changes: dict[str, dict] = field(default_factory=dict)  # of the experiment's settings
+
+    def method(self, layout: Layout) -> Method:
+        return Method(self.name, self.name, lambda settings: self.prior, self.over(layout), ("snr", "magnitude"))
+
+
+def _by_input(layout: Layout) -> type[Grouped]:
+    return GaussianScaled.over(by_input(layout))
+
+
+def _by_layer_and_input(layout: Layout) -> type[Grouped]:
+    return LogNormalScaled.over(*[by_layer(layout, biases=False)] * 2, *[by_input(layout)] * 2)
+
+
+def _by_output_and_layer(layout: Layout) -> type[Grouped]:
+    return LogNormalScaled.over(by_output(layout), by_layer(layout, biases=True))
+
+
+# The authors' optimiser, rate and start (BC-GNJ's; BC-GHS's code was never released); epochs and batches are ours.
+ADAM = {"optimizer": "adam", "lr": 0.001, "temperature": 1.0, "anneal_from": None}
+STRUCTURED = {"trainer": ADAM, "init": {"mean_scale": 1.0, "sigma": 0.011}, "finetune": []}
+IMAGES = (
+    Rival("BC-GNJ", NormalJeffreysPrior(), _by_input, STRUCTURED),
+    Rival("BC-GHS", GroupHorseshoePrior(1e-2), _by_layer_and_input, STRUCTURED),
+)
+# The authors' start and rate, on Experiment 5's steps and batches. Their noise is a Gamma variable; ours is learned.
+UCI = Rival(
+    "HS-BNN", HorseshoePrior(), _by_output_and_layer,
+    {"trainer": {"lr": 0.005, "temperature": 1.0}, "init": {"mean_scale": 1.41, "sigma": 4.5e-5}},
+)  # fmt: skip
+
+
+def compressed(name: str, settings: ImageRun, seeds: int, context: Context) -> pd.DataFrame:
+    """Both structured rivals on a LeNet: error, weights on a path and units left, as groups leave."""
+    found, stored = [], images_of(settings, context)
+    for rival in IMAGES:
+        own = changed(settings, name, "by_network").changed(rival.changes)
+        train, test = data_of(own, stored, "none", context, flat=False)
+        method = rival.method(Layout(LENETS[name]()))
+        for replicate in range(seeds):
+            job = Job(method, rival.name, own, LENETS[name], {"network": name}, replicate=replicate)
+            model, rows = job.train(context, train), Rows(report.FOLDER, name)
+            where, measured = [{"replicate": replicate}], Classified(model, test, 0, [job.seed])
+            columns = {"method": rival.name, "recipe": OURS, "score": report.STRENGTH}
+            columns |= {"epochs": own.trainer.epochs, "measured": test.size}
+            for droprate in own.droprates:
+                keep = kept_units(model.posterior.strength, own.pruning.counted(model.layout), droprate)
+                values = measured.measure(keep) | {"active": active_share(model, keep)}
+                for metric, value in values.items():
+                    rows.add(where, metric, value, droprate=droprate, **columns)
+                for layer, count in enumerate(widths(model, keep).unbind(1)):
+                    rows.add(where, report.UNITS, count, droprate=droprate, layer=layer, **columns)
+            found += rows.frames
+            print(f"{job.label}: error {model.errors(test)[0]:.4f}", flush=True)
+    return pd.concat(found)
+
+
+def regressed(name: str, settings: UciRun, context: Context) -> pd.DataFrame:
+    """HS-BNN on all splits of a data set."""
+    table, hidden = uci_pruning.available(settings)[name], WIDER.get(name, settings.network.hidden[0])
+    own = uci_pruning.enlarged(settings.changed(UCI.changes), name)
+    rows, method = Rows(report.FOLDER), UCI.method(Layout(mlp(table.x.shape[1], [hidden])))
+    columns = {"dataset": name, "method": UCI.name, "hidden": hidden, "source": table.origin, "recipe": OURS}
+    uci_pruning.fit_and_measure(rows, context, method, table, own, columns, f"{UCI.name}-{name}")
+    return pd.concat(rows.frames).assign(steps=own.trainer.steps)
+
+
+def measured(name: str, seeds: int, folder: Path, changes: dict[str, object]) -> pd.DataFrame:
+    experiment, key = ("lenet_pruning", None) if name in LENETS else ("uci_pruning", {"datasets": [name]})
+    settings = default_settings(experiment, "overnight").changed({"data": key or {}}).changed(changes)
+    context = Context.of(settings.changed({"threads": 1}), folder / name)
+    rows = compressed(name, settings, seeds, context) if name in LENETS else regressed(name, settings, context)
+    context.forget_checkpoints()
+    return rows
+
+
+def main(arguments: Sequence[str] | None = None, changes: dict[str, object] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=Path("results") / report.FOLDER)
+    parser.add_argument("--only", nargs="+", choices=[*LENETS, *DATASETS], help="run these, even if they are done")
+    parser.add_argument("--seeds", type=int, default=3, help="of networks on images")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    path = options.folder / "rows.csv"
+    options.folder.mkdir(parents=True, exist_ok=True)
+    config = {"seeds": options.seeds, "rivals": {rival.name: rival.changes for rival in (*IMAGES, UCI)}}
+    config |= {"priors": {rival.name: str(rival.prior) for rival in (*IMAGES, UCI)}, "changes": changes}
+    write_text(options.folder / "config.yaml", yaml.safe_dump(config, sort_keys=False))
+    done = set(pd.read_csv(path).dataset) if path.exists() else set()
+    for name in options.only or [name for name in (*LENETS, *DATASETS) if name not in done | set(LEFT_OUT)]:
+        facts = {"commit": code_commit(), "torch": torch.__version__, **machine()}
+        own = measured(name, options.seeds, options.folder, changes or {}).assign(**facts)
+        others = pd.read_csv(path).query("dataset != @name") if path.exists() else None
+        write_text(path, pd.concat([others, own]).to_csv(index=False, float_format="%.6g"))
+        print(name, flush=True)
+    report.draw(options.folder)
+    gather(options.folder.parent)
+
+
+if __name__ == "__main__":
+    main()
