@@ -55,6 +55,15 @@ def test_images_are_compared_by_the_first_line_of_their_history(verify, configur
     assert "older than histories" in capsys.readouterr().out
 
 
+def test_another_copy_of_the_same_data_gives_the_same_numbers(verify, configured, tmp_path, capsys):
+    name = "uci_pruning"
+    execute(configured(f"experiment={name}", "budget=smoke", "data.datasets=[boston]", "rivals=[]"), tmp_path / name)
+    rows = pd.read_csv(tmp_path / name / "rows.csv")
+    rows.assign(source="elsewhere").to_csv(tmp_path / name / "rows.csv", index=False)
+    assert verified(verify, tmp_path, name) == 0
+    assert " 0 of" not in capsys.readouterr().out
+
+
 def test_what_was_not_run_is_not_verified(verify, tmp_path, capsys):
     assert verified(verify, tmp_path, "uci_pruning") == 0
     assert "uci_pruning: not run" in capsys.readouterr().out
