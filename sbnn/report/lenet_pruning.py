@@ -30,6 +30,7 @@ from sbnn.report.image_curves import NETWORK, UNIT, Curve, calibration, cell, ow
 from sbnn.report.names import called
 from sbnn.report.operating_points import operating_points
 from sbnn.report.reliability import reliability
+from sbnn.report.rivals import rivals
 from sbnn.report.statistics import in_deviations
 from sbnn.report.style import PRINTED as PRINTED_LOOK
 from sbnn.report.style import left, line, look, name_lines, panels, plain_ticks, weights_left
@@ -116,7 +117,8 @@ class LenetPruning(CompressionReport):
         return found
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
-        drawn, compared = {"frontier": frontier(rows)}, rows[rows.method.isin(BELIEVED)]
+        drawn = {"frontier": frontier(rows), "rivals": rivals(rows)}
+        compared = rows[rows.method.isin(BELIEVED)]
         if "ece" in set(compared.metric):  # which networks pruned in training alone do not have
             drawn["calibration"] = reliability((compared[compared.network == name], TITLES[name]) for name in TITLES)
         ours = rows[(rows.network == "lenet_5") & (rows.method == SBNN.name) & (rows.score == SBNN.score)]
