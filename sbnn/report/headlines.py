@@ -9,8 +9,8 @@ import pandas as pd
 from sbnn.model.methods import GMP, SBNN
 from sbnn.report.cells import Difference, Published
 from sbnn.report.claims import PAPER
+from sbnn.report.compression import GRADUAL, PUBLISHED, network
 from sbnn.report.compression import PAPER as PAPERS_NETWORK
-from sbnn.report.compression import PUBLISHED, network
 from sbnn.report.factors import factors
 from sbnn.report.names import called
 from sbnn.report.perceptrons import PRUNED, published
@@ -21,7 +21,7 @@ from sbnn.report.simulated_pruning import prunable_shares
 from sbnn.report.simulated_relevance import influence_correlation
 from sbnn.report.simulated_selection_claims import FIXED, accuracies, along
 from sbnn.report.uci_claims import found, missed
-from sbnn.report.uci_contests import gradual
+from sbnn.report.uci_contests import gradual as gradual_on_uci
 from sbnn.report.uci_pruning import prunable, summary
 
 Rows = pd.DataFrame
@@ -109,6 +109,9 @@ def vgg(rows: Rows) -> Headline:
     run = {recipe: network(rows.assign(network="vgg_like"), "vgg_like", recipe) for recipe in ("paper", "tuned")}
     width = "" if rows.width.max() == 1 else f", {rows.width.max():g} of the width"
     ours = both(run["paper"].error[0.985], run["tuned"].error.get(0.985))
+    gradual = rows[(rows.metric == GRADUAL) & (rows.method == SBNN.name) & (rows.droprate == 0.985)]
+    if len(gradual):
+        ours += f", {100 * gradual.value.mean():.2f} % pruned while trained"
     return Headline("9b", f"test error with 98.5 % pruned{width}", f"{compressed('vgg_like')} %", ours)
 
 
@@ -180,7 +183,7 @@ def bayes(known: Mapping[str, Results]) -> str:
     rows = ran(known, "uci_pruning", "gradual_rmse")
     if rows is None:
         return ""
-    table, name = gradual(rows), f"{called(SBNN.name, 'gradual')} − {called(GMP.name, 'ours')}"
+    table, name = gradual_on_uci(rows), f"{called(SBNN.name, 'gradual')} − {called(GMP.name, 'ours')}"
     if name not in table:
         return ""
     gaps = [gap for gap in table[table.droprate == AT][name] if gap is not None]
