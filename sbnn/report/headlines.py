@@ -9,7 +9,7 @@ import pandas as pd
 from sbnn.model.methods import GMP, SBNN
 from sbnn.report.cells import Difference, Published
 from sbnn.report.claims import PAPER
-from sbnn.report.compression import GRADUAL, PUBLISHED, network
+from sbnn.report.compression import GRADUAL, PUBLISHED, measured_curves, network
 from sbnn.report.compression import PAPER as PAPERS_NETWORK
 from sbnn.report.factors import factors
 from sbnn.report.names import called
@@ -20,6 +20,7 @@ from sbnn.report.simulated_correlation import of_scale
 from sbnn.report.simulated_pruning import prunable_shares
 from sbnn.report.simulated_relevance import influence_correlation
 from sbnn.report.simulated_selection_claims import FIXED, accuracies, along
+from sbnn.report.statistics import times
 from sbnn.report.uci_claims import found, missed
 from sbnn.report.uci_contests import gradual as gradual_on_uci
 from sbnn.report.uci_pruning import prunable, summary
@@ -138,7 +139,7 @@ def headline(results: Results) -> Headline | None:
 
 def findings(known: Mapping[str, Results], trials: Path) -> list[str]:
     """A line each: which score to prune by, what the start of the weights does, what the Bayesian part buys."""
-    return [line for line in (score(known), start(known, trials), bayes(known)) if line]
+    return [line for line in (score(known), start(known, trials), bayes(known), strongest(known)) if line]
 
 
 def ran(known: Mapping[str, Results], name: str, metric: str) -> Rows | None:
@@ -212,3 +213,21 @@ def on_lenet(known: Mapping[str, Results]) -> str:
         f". On LeNet-300-100 with {DEEP} % pruned its error is {abs(own.mean):.2f} ± {own.se:.2f} points {side}{noise} "
         f"({gap.seeds} seeds)"
     )
+
+
+def strongest(known: Mapping[str, Results]) -> str:
+    """The best of the rivals on LeNet-300-100, in whichever way it is pruned, next to the best of ours."""
+    rows = ran(known, "lenet_pruning", "gradual_error")
+    if rows is None:
+        return ""
+    here = rows[(rows.network == "lenet_300_100") & (rows.droprate == DEEP / 100)]
+    ways = {"error": "pruned at the end", GRADUAL: "pruned while trained"}
+    found = pd.concat([measured_curves(here, metric).assign(way=way) for metric, way in ways.items()])
+    found, told = found.sort_values("mean"), []
+    for side in (found[found.method != SBNN.name], found[found.method == SBNN.name]):
+        if side.empty:
+            return ""
+        best = side.iloc[0]
+        name = f"{called(best.method, best.recipe)}, {best.way}"
+        told.append(f"{name}: {best['mean']:.2f} ± {best.se:.2f} % ({times(side[:1])})")
+    return f"**The strongest rival** on LeNet-300-100 with {DEEP} % pruned is {', next to '.join(told)}."

@@ -1,9 +1,12 @@
 """Who improves on whom, and means over seeds."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from sbnn.report.headlines import strongest
 from sbnn.report.image_curves import curves
 from sbnn.report.improvement import improvements
 from sbnn.report.operating_points import operating_points
@@ -49,6 +52,28 @@ def test_curves_are_means_over_seeds():
     assert several["mean"] == pytest.approx(3.0)
     assert several.se == pytest.approx(100 * np.std(values, ddof=1) / 3**0.5)
     assert one.se == pytest.approx(100 * (0.02 * 0.98 / 100) ** 0.5)  # over images
+
+
+def test_the_strongest_rival_is_named_with_the_best_of_ours(tmp_path):
+    (tmp_path / "rows.csv").touch()
+    shared = {"network": "lenet_300_100", "droprate": 0.985, "measured": 10_000, "epochs": 100}
+    networks = [
+        ("sBNN", "tuned", "inclusion", "error", (0.020, 0.022)),
+        ("sBNN", "gradual", "snr", "gradual_error", (0.017, 0.018)),
+        ("SparseVD", "ours", "snr", "error", (0.016,)),
+        ("SparseVD", "ours", "magnitude", "error", (0.010,)),  # not by its own score
+        ("GMP", "ours", "magnitude", "gradual_error", (0.019, 0.019)),
+    ]
+    rows = pd.DataFrame(
+        {**shared, "method": m, "recipe": r, "score": s, "metric": metric, "replicate": seed, "value": value}
+        for m, r, s, metric, values in networks
+        for seed, value in enumerate(values)
+    )
+    found = strongest({"lenet_pruning": SimpleNamespace(folder=tmp_path, rows=rows)})
+    assert "Sparse VD, pruned at the end: 1.60 ± 0.13 % (1 seed" in found
+    assert "sBNN gradual, pruned while trained: 1.75 ± 0.05 % (2 seeds" in found
+    assert strongest({}) == ""
+    assert strongest({"lenet_pruning": SimpleNamespace(folder=tmp_path, rows=rows[rows.method == "sBNN"])}) == ""
 
 
 def test_operating_points_stand_next_to_the_full_network():
