@@ -27,7 +27,7 @@ PRIORS = {
     report.WIDE: ((-1.0, -3.0), (1.0, -3.0), (3.0, -3.0), (10.0, -3.0)),
     report.NARROW: ((-1.0, -3.0), (-1.0, -5.0), (-1.0, -7.0), (-1.0, -9.0)),
 }
-ROOTS = torch.logspace(-5, 1, 121, dtype=torch.float64)  # sqrt(m^2 + sigma^2)
+ROOTS = torch.logspace(-5, 1, 61, dtype=torch.float64)  # sqrt(m^2 + sigma^2)
 
 
 def curves() -> Iterator[pd.DataFrame]:

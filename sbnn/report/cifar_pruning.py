@@ -14,7 +14,6 @@ from sbnn.report.perceptrons import (
     PRUNED,
     TREATMENTS,
     PerceptronReport,
-    believed,
     figure,
     network,
     papers_curves,
@@ -83,7 +82,7 @@ class CifarPruning(PerceptronReport):
         return {"pruning": pruning(rows), "calibration": calibration(rows)}
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
-        return {"pruning": figure(rows), "calibration": believed(rows)}
+        return {"pruning": figure(rows)}
 
     def curve(self, rows: pd.DataFrame) -> dict:
         by, title = ["augmentation"], lambda panel: TREATMENTS[panel.augmentation]

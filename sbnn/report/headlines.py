@@ -161,7 +161,7 @@ def score(known: Mapping[str, Results]) -> str:
     by_snr, by_inclusion = percent(own.snr.mean()), percent(own.inclusion.mean())
     return (
         f"**Prune by |mean|/σ, not by the inclusion probability.** By the first, {by_snr} of a UCI network's weights "
-        f"can go before its error rises by 5 %; by the second, {by_inclusion} (trained as the paper states; ahead on "
+        f"can go before its error rises by 5 %; by the second, {by_inclusion} (ahead on "
         f"{further} of {len(own)} networks{f', behind on {less}' if less else ''})."
     )
 

@@ -12,17 +12,7 @@ from sbnn.report import interactive
 from sbnn.report.claims import LEFT_OUT, Finding, Judge, within
 from sbnn.report.image_curves import NETWORK, UNIT, calibration, cell, curves, named
 from sbnn.report.names import RECIPES, called
-from sbnn.report.perceptrons import (
-    PRUNED,
-    PerceptronReport,
-    believed,
-    figure,
-    network,
-    papers_curves,
-    pruning,
-    published,
-    widest,
-)
+from sbnn.report.perceptrons import PRUNED, PerceptronReport, figure, network, papers_curves, pruning, published, widest
 from sbnn.report.statistics import in_deviations
 from sbnn.report.style import INK, look, panels
 
@@ -112,7 +102,7 @@ class MnistPruning(PerceptronReport):
         return {"error_rates": error_rates(rows), "pruning": pruning(rows), "calibration": calibration(rows)}
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
-        return {"pruning": figure(rows), "inclusion_cdf": inclusion_cdf(rows), "calibration": believed(rows)}
+        return {"pruning": figure(rows), "inclusion_cdf": inclusion_cdf(rows)}
 
     def curve(self, rows: pd.DataFrame) -> dict:
         widest_first = curves(rows).sort_values("width", ascending=False, kind="stable")

@@ -12,7 +12,6 @@ from sbnn.report.base import Report
 from sbnn.report.cells import Percent, Published
 from sbnn.report.image_curves import LABEL, Curve, cell, curves, in_order, named, own_curves
 from sbnn.report.names import by_own_score, called
-from sbnn.report.reliability import reliability
 from sbnn.report.statistics import times
 from sbnn.report.style import PRINTED, left, line, look, name_lines, panels, plain_ticks, weights_left
 
@@ -84,12 +83,6 @@ def pruning(rows: pd.DataFrame) -> pd.DataFrame:
         ours = in_order(found).iterrows()
         lines.append(line | {f"{named(c)}, {c.score}": cell(c, printed.get(c.method)) for _, c in ours})
     return pd.DataFrame(lines)
-
-
-def believed(rows: pd.DataFrame) -> Figure:
-    """Calibration and likelihood of the widest network: a column for each kind of training images."""
-    own = widest(rows)
-    return reliability((own[own.augmentation == kind], title) for kind, title in TREATMENTS.items())
 
 
 def figure(rows: pd.DataFrame) -> Figure:

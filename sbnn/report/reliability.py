@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from sbnn.report.image_curves import in_order
 from sbnn.report.names import by_own_score, called
 from sbnn.report.statistics import mean_and_error
-from sbnn.report.style import left, legend_below, line, look, panels, plain_ticks, weights_left
+from sbnn.report.style import left, legend_below, look, panels, plain_ticks, weights_left
 
 # Of predictions by the network that would be used: in the rows, in the figure, and by what numbers are multiplied.
 MEASURES = {"ece": ("calibration error, %", 100), "nll": ("negative log-likelihood", 1)}
@@ -23,7 +23,8 @@ def reliability(parts: Iterable[tuple[pd.DataFrame, str]]) -> Figure:
             ax = axes[row * len(shown) + column]
             found = curves(rows.assign(value=times * rows.value), metric)
             for (method, recipe), curve in found.groupby(["method", "recipe"], sort=False):
-                line(ax, left(curve), "left", look(method, recipe), called(method, recipe), markersize=3)
+                own, (colour, marker) = left(curve), look(method, recipe)
+                ax.plot(own.left, own["mean"], color=colour, marker=marker, label=called(method, recipe), markersize=3)
             ax.set(yscale="log")
             weights_left(ax, rows.droprate.dropna(), label="" if row == 0 else "weights left, %")
             plain_ticks(ax)
@@ -36,7 +37,7 @@ def reliability(parts: Iterable[tuple[pd.DataFrame, str]]) -> Figure:
 
 
 def curves(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Means and standard errors over seeds by droprate; of one seed there is no error."""
+    """Means over seeds by droprate."""
     found = rows[(rows.metric == metric) & rows.score.notna()]
     alike = [column for column in found if column not in ("replicate", "value")]
     return in_order(by_own_score(mean_and_error(found, alike)))

@@ -1,4 +1,4 @@
-"""Experiment 5 in figures: methods against each other, what their intervals hold, and scores of one trained network."""
+"""Experiment 5 in two figures: methods against each other, and the scores that one trained network can be ranked by."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,6 @@ from sbnn.model.methods import GMP, SBNN
 from sbnn.report.names import called
 from sbnn.report.style import (
     DASHES,
-    INK,
     PALETTE,
     PRINTED,
     by_score,
@@ -53,25 +52,11 @@ def by_method(rows: pd.DataFrame) -> Figure:
         ax.plot(list(theirs), list(theirs.values()), label=PAPER, **PRINTED | SMALL)
         for method, recipe, score, metric in DRAWN:
             own = _along(curves[metric], network, method, recipe)
-            label = _called(method, recipe, score, metric)
+            when = "pruned in training" if metric != "rmse" else f"by {score} at the end"
+            label = f"{called(method, recipe)}, {when}"
             line(ax, own[own.score == score], "left", look(method, recipe), label, **SMALL)
 
     return _figure(rows, draw)
-
-
-def by_coverage(rows: pd.DataFrame) -> Figure:
-    """How many test rows lie inside the 95 % interval, by what is left; networks as in the first figure."""
-    measured = {metric: metric.replace("rmse", "coverage") for *_, metric in DRAWN}
-    curves = {metric: summary(rows, own) for metric, own in measured.items()}
-
-    def draw(ax: Axes, network: Network) -> None:
-        ax.axhline(95, color=INK, lw=0.8)
-        for method, recipe, score, metric in DRAWN:
-            own = _along(curves[metric], network, method, recipe)
-            own = own[own.score == score].assign(mean=lambda c: 100 * c["mean"], se=lambda c: 100 * c["se"])
-            line(ax, own, "left", look(method, recipe), _called(method, recipe, score, metric), **SMALL)
-
-    return _figure(rows, draw, "inside the interval, %", "linear")
 
 
 def by_ranking(rows: pd.DataFrame) -> Figure:
@@ -87,34 +72,26 @@ def by_ranking(rows: pd.DataFrame) -> Figure:
     return _figure(rows, draw)
 
 
-def _called(method: str, recipe: str, score: str, metric: str) -> str:
-    when = "pruned in training" if metric != "rmse" else f"by {score} at the end"
-    return f"{called(method, recipe)}, {when}"
-
-
 def _along(curves: pd.DataFrame, network: Network, method: str, recipe: str) -> pd.DataFrame:
     """The points of one network by a recipe, with the weights left in per cent."""
     wanted = [*network, method, recipe]
     return left(curves[(curves[["dataset", "hidden", "method", "recipe"]] == wanted).all(axis=1)])
 
 
-def _figure(
-    rows: pd.DataFrame, draw: Callable[[Axes, Network], None], label: str = "test RMSE", scale: str = "log"
-) -> Figure:
-    """A panel per network that was run; errors on a logarithmic scale: a network that breaks is wrong by a factor."""
+def _figure(rows: pd.DataFrame, draw: Callable[[Axes, Network], None]) -> Figure:
+    """A panel per network that was run; logarithmic, because a network that breaks is wrong by a factor."""
     shown = [network for network in networks(rows) if network.hidden]
     across = next((n for n in (4, 5, 3) if len(shown) % n == 0), 4)
     drawn, axes = panels(across, -(-len(shown) // across), width=10.4 / across, height=2.1)
     for ax, network in zip(axes, shown, strict=False):
         draw(ax, network)
-        ax.set(title=f"{network.dataset}, {network.hidden} units", yscale=scale)
+        ax.set(title=f"{network.dataset}, {network.hidden} units", yscale="log")
         weights_left(ax, rows.droprate.dropna(), label="")
-        if scale == "log":
-            plain_ticks(ax)
+        plain_ticks(ax)
     for ax in axes[len(shown) :]:
         ax.axis("off")
     for ax in axes[::across]:
-        ax.set_ylabel(label)
+        ax.set_ylabel("test RMSE")
     for ax in axes[max(0, len(shown) - across) : len(shown)]:
         ax.set_xlabel("weights left, %")
     legend_below(drawn, axes[: len(shown)])

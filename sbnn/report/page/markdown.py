@@ -31,10 +31,11 @@ WIDEST = 100  # letters of a cell of the scoreboard; claims.csv has all
 def as_markdown(blocks: list[Block]) -> str:
     text = ""
     for before, block in pairwise([None, *blocks]):
-        if part := rendered(block):  # texts in a row are one paragraph
-            text += ("\n" if isinstance(block, Text) and isinstance(before, Text) else "\n\n" if text else "") + part
+        if part := rendered(block):  # texts in a row, and commands among them, are one paragraph
+            in_a_row = isinstance(block, Text | Command) and isinstance(before, Text | Command)
+            text += ("\n" if in_a_row else "\n\n" if text else "") + part
     text = text.replace(f")\n\n{LINK}", ") · [")  # tables in one line
-    text = text.replace(")\n\n![", ")\n![")  # pictures in one paragraph
+    text = text.replace(")\n\n![", ") ![")  # pictures in one paragraph
     return re.sub(r"(?m)^(#+ .*)\n\n", r"\1\n", text) + "\n"
 
 
@@ -77,7 +78,7 @@ def _(block: Bullets) -> str:
 
 @rendered.register
 def _(block: Command) -> str:
-    return f"    {block.text}"
+    return f"`{block.text}`"
 
 
 @rendered.register
