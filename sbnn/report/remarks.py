@@ -46,6 +46,7 @@ def figure(rows: pd.DataFrame) -> Figure:
         title = ", ".join([remark, *(f"{NAMES[width]} = {here[width].iloc[0]:g}" for width in fixed)])
         ax.axhline(0.5, color=INK, lw=0.8)
         ax.set(xscale="log", ylim=(-0.03, 1.03), title=title.replace("-", "−"))
+        ax.minorticks_off()
         ax.legend(fontsize=7.5, loc="upper left" if remark in (RISES, WIDE) else "lower right")
     for ax in axes[2:]:
         ax.set_xlabel("√(m² + σ²)")
