@@ -222,7 +222,7 @@ def test_our_own_run_stands_next_to_the_published_one():
     errors = pd.DataFrame({"dataset": "boston", "hidden": 50, "metric": report.RMSE, "value": [3.0, 3.2, 3.1]})
     ours = report.errors(errors)
     rows = pd.DataFrame({"dataset": ["boston", "yacht"], "hidden": [50, 50]})
-    lines = comparison(rows, {}, ours).set_index("dataset")
+    lines = comparison(rows, {}, {report.LABEL: ours}).set_index("dataset")
     assert lines.loc["boston", "PBP (ours)"] == ours[Network("boston", 50)]
     assert lines.loc["yacht", "PBP (ours)"] == NOT_RUN
     assert ours[Network("boston", 50)].published == lines.loc["boston", "PBP (published)"]

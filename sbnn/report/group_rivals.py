@@ -16,10 +16,10 @@ from sbnn.report.page.tables import readable
 from sbnn.report.statistics import mean_and_error
 from sbnn.report.style import INK, PALETTE, legend_below, line, panels, plain_ticks, weights_left
 from sbnn.report.style import save as save_figure
-from sbnn.report.uci import DECIMALS, Network, published
+from sbnn.report.uci import DECIMALS, RIVALS, Network, published
 
 FOLDER, UNITS, STRENGTH = "group_rivals", "units", "strength"  # the metric of units left; what groups are ranked by
-HS_BNN = "HS-BNN"
+HS_BNN = next(name for name in RIVALS.index if name.startswith("HS-"))
 LOOKS = {"BC-GNJ": (PALETTE[4], "o"), "BC-GHS": (PALETTE[6], "s")}
 SHOWN = (0.0, 0.5, 0.9, 0.95, 0.97, 0.98, 0.985, 0.99)  # shares of the weights that leave with their groups
 

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from sbnn.files import write_text
+from sbnn.report.cells import as_csv
 from sbnn.report.page.blocks import Block, Command, Picture, Table, Text
 from sbnn.report.style import INK, PALETTE, panels, save
 
@@ -30,8 +31,9 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def switch(curve: pd.DataFrame) -> float:
-    """The root of the second moment at which p passes 1/2, between two points of the curve."""
-    return float(np.exp(np.interp(0.5, curve.p, np.log(curve.root))))
+    """The root of the second moment at which p passes 1/2: its logit is linear in the second moment."""
+    p = curve.p.clip(1e-9, 1 - 1e-9)
+    return float(np.sqrt(np.interp(0, np.log(p / (1 - p)), curve.root**2)))
 
 
 def figure(rows: pd.DataFrame) -> Figure:
@@ -58,7 +60,7 @@ def figure(rows: pd.DataFrame) -> Figure:
 def draw(folder: Path) -> None:
     """Write table and figure from a folder's rows.csv."""
     rows = pd.read_csv(folder / "rows.csv")
-    write_text(folder / "table.csv", table(rows).to_csv(index=False))
+    write_text(folder / "table.csv", as_csv(table(rows)))
     save(figure(rows), folder / "remarks.png")
 
 
