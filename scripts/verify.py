@@ -31,7 +31,7 @@ from sbnn.training.history import History
 ERRORS = 3  # standard errors that a mean may be away
 ROUNDING = 1e-6  # relative
 CHEAPEST = ("boston", "yacht")  # of the UCI datasets, first one that comes with the package
-NOT_FOUND = ("replicate", "value", "source")  # columns that may differ: a copy of the same data is as good
+MAY_DIFFER = ("replicate", "value", "source")  # columns; another copy of the same data is as good
 
 
 class Seen(Exception):
@@ -101,7 +101,7 @@ def compared(folder: Path) -> Iterator[Compared]:
 
 def means(committed: pd.DataFrame, now: pd.DataFrame) -> Iterator[Compared]:
     """Those over replicates, of all that was measured now and stands in the committed rows too."""
-    alike = [column for column in committed if column in now and column not in NOT_FOUND]
+    alike = [column for column in committed if column in now and column not in MAY_DIFFER]
     old, new = (
         rows.groupby(alike, dropna=False, as_index=False)["value"].agg(["mean", "sem"])
         for rows in (committed, now.astype(dict(committed.dtypes[alike])))

@@ -161,7 +161,7 @@ def score(known: Mapping[str, Results]) -> str:
     by_snr, by_inclusion = percent(own.snr.mean()), percent(own.inclusion.mean())
     return (
         f"**Prune by |mean|/σ, not by the inclusion probability.** By the first, {by_snr} of a UCI network's weights "
-        f"can go before its error rises by 5 %; by the second, {by_inclusion} (ahead on "
+        f"can go before its error rises by 5 %; by the second, {by_inclusion} (as stated; ahead on "
         f"{further} of {len(own)} networks{f', behind on {less}' if less else ''})."
     )
 
@@ -220,7 +220,7 @@ def strongest(known: Mapping[str, Results]) -> str:
     """The best of the rivals on each LeNet, in whichever way it is pruned, next to the best of ours."""
     rows = ran(known, "lenet_pruning", "gradual_error")
     found = {} if rows is None else {name: contest(rows, name, droprate) for name, droprate in DEEPEST.items()}
-    told = [f"on {TITLES[name]} with {100 * DEEPEST[name]:g} % pruned {text}" for name, text in found.items() if text]
+    told = [f"on {TITLES[name]} with {100 * DEEPEST[name]:g} % pruned, {text}" for name, text in found.items() if text]
     return f"**The strongest rival** in the same loop: {'; '.join(told)}." if told else ""
 
 
@@ -235,5 +235,5 @@ def contest(rows: Rows, name: str, droprate: float) -> str:
             return ""
         best = side.iloc[0]
         over = times(side[:1].drop(columns="epochs"))
-        told.append(f"{called(best.method, best.recipe)}, {best.way}, {best['mean']:.2f} ± {best.se:.2f} % ({over})")
+        told.append(f"{called(best.method, best.recipe)} ({best.way}, {over}) {best['mean']:.2f} ± {best.se:.2f} %")
     return " against ".join(told)

@@ -70,8 +70,8 @@ def test_the_strongest_rival_is_named_with_the_best_of_ours(tmp_path):
         for seed, value in enumerate(values)
     )
     found = strongest({"lenet_pruning": SimpleNamespace(folder=tmp_path, rows=rows)})
-    sides = "Sparse VD, pruned at the end, 1.60 ± 0.13 % (1 seed)", "sBNN gradual, pruned while trained, 1.75 ± 0.05 %"
-    assert f"on LeNet-300-100 with 98.5 % pruned {' against '.join(sides)} (2 seeds)." in found
+    sides = "Sparse VD (pruned at the end, 1 seed) 1.60 ± 0.13 %", "sBNN gradual (pruned while trained, 2 seeds) 1.75"
+    assert f"on LeNet-300-100 with 98.5 % pruned, {' against '.join(sides)} ± 0.05 %." in found
     assert strongest({}) == ""
     assert strongest({"lenet_pruning": SimpleNamespace(folder=tmp_path, rows=rows[rows.method == "sBNN"])}) == ""
 

@@ -112,7 +112,8 @@ class Grouped(Posterior):
         return torch.where(units.inside.to(self.mean.device), units.shared(self._strength()), torch.inf)
 
     @abstractmethod
-    def _strength(self) -> Tensor: ...
+    def _strength(self) -> Tensor:
+        """The same of a weight's own numbers, which differ within a unit by rounding."""
 
     @abstractmethod
     def _combined(self, values: list[Tensor]) -> tuple[Tensor, Tensor]:
