@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import torch
@@ -29,16 +30,26 @@ class Groups:
         places = torch.arange(len(numbers))
         self.first = first.scatter_reduce(0, self.index, places, "amin", include_self=False)[self.index]
         self.is_whole = True  # not some columns, which cut groups apart
+        self.placed: dict[torch.device, Groups] = {}  # by device, so that no step moves them
+
+    def on(self, device: torch.device) -> "Groups":
+        """The same there; moved once."""
+        if device not in self.placed:
+            there = copy(self)
+            for name in ("inside", "index", "first", "share"):
+                setattr(there, name, getattr(self, name).to(device))
+            self.placed[device] = there
+        return self.placed[device]
 
     def pooled(self, values: Tensor) -> Tensor:
         """The sum over a weight's group, (R, M), and zero for a weight outside."""
-        index = self._whole(self.index).to(values.device)
-        sums = values.new_zeros(len(values), self.count).index_add_(1, index, values)
-        return sums[:, index] * self.inside.to(values.device)
+        here = self._whole(values.device)
+        sums = values.new_zeros(len(values), self.count).index_add_(1, here.index, values)
+        return sums[:, here.index] * here.inside
 
     def shared(self, values: Tensor) -> Tensor:
         """The value of the first weight of each group, for all of it, (R, M)."""
-        return values[:, self._whole(self.first).to(values.device)]
+        return values[:, self._whole(values.device).first]
 
     def columns(self, begin: int, end: int) -> "Groups":
         numbers = torch.where(self.inside, self.index, -1)
@@ -47,10 +58,10 @@ class Groups:
         part.share, part.is_whole = self.share[begin:end], not torch.isin(own[own >= 0], rest).any()
         return part
 
-    def _whole(self, of: Tensor) -> Tensor:
+    def _whole(self, device: torch.device) -> "Groups":
         if not self.is_whole:
             raise TypeError("A group's weights lie in parameters that are drawn and moved apart.")
-        return of
+        return self.on(device)
 
 
 class Grouped(Posterior):
@@ -109,7 +120,7 @@ class Grouped(Posterior):
     def strength(self) -> Tensor:
         """What a unit is kept by, (R, M), the same at all of its weights; infinite where a weight belongs to none."""
         units = max(self.groups, key=lambda groups: groups.count)
-        return torch.where(units.inside.to(self.mean.device), units.shared(self._strength()), torch.inf)
+        return torch.where(units.on(self.mean.device).inside, units.shared(self._strength()), torch.inf)
 
     @abstractmethod
     def _strength(self) -> Tensor:
@@ -144,7 +155,7 @@ class Grouped(Posterior):
         by_scale = grad_weights * torch.addcmul(self.mean, sigma, own) * by_value
         for number, (groups, noise, term) in enumerate(zip(self.groups, others, given.terms, strict=True)):
             mean, (spread, slope) = self.theta[2 + 2 * number], softplus_and_slope(self.theta[3 + 2 * number])
-            data, inside = groups.pooled(by_scale), groups.inside.to(mean.device)
+            data, inside = groups.pooled(by_scale), groups.on(mean.device).inside
             pull, widen = (inside * penalty_weight * grad for grad in term.gradient(mean, spread, noise))
             found += [data + pull, (data * groups.shared(noise) + widen) * slope]
         return found
@@ -155,7 +166,7 @@ class Grouped(Posterior):
             raise TypeError("A posterior of groups needs a prior on their scales.")
         total = prior.penalty(self.mean, softplus(self.theta[1]))
         for groups, (mean, spread), term in zip(self.groups, self.scales, prior.terms, strict=True):
-            total = total + groups.share.to(total) * term.penalty(mean, spread)
+            total = total + groups.on(total.device).share.to(total.dtype) * term.penalty(mean, spread)
         return total
 
     def _values(self, noise: Sequence[Tensor]) -> list[Tensor]:
@@ -164,7 +175,7 @@ class Grouped(Posterior):
         return [torch.addcmul(mean, spread, groups.shared(eps)) for groups, (mean, spread), eps in drawn]
 
     def _inside(self, number: int) -> Tensor:
-        return self.groups[number].inside.to(self.mean.device)
+        return self.groups[number].on(self.mean.device).inside
 
 
 class GaussianScaled(Grouped):
