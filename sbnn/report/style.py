@@ -1,7 +1,6 @@
 """One look for all figures: print sizes, colour-blind safe colours by method, error bars, the axis of weights left."""
 
 import io
-import re
 from collections.abc import Iterable
 from itertools import cycle
 from pathlib import Path
@@ -20,6 +19,7 @@ from PIL import Image
 from sbnn.compression.scores import SCORES
 from sbnn.files import write_text, written_whole
 from sbnn.model.methods import METHODS
+from sbnn.report.svg import slimmed
 
 # Colours by the order of the methods' table, Okabe and Ito's first; those that repeat are of methods that never stand
 # next to each other. A marker each, so that grey prints can be read too. Ink is for what others printed.
@@ -150,29 +150,7 @@ def save_svg(figure: Figure, path: Path, style: str = BOTH) -> None:
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     plt.close(figure)
-    text = re.sub(r"<[^>]*>", lambda tag: short(tag[0]), drawn.getvalue())
-    text = re.sub(r">\s+<", "><", re.sub(r"<!.*?>|<metadata>.*?</metadata>", "", text, flags=re.DOTALL))
-    text = re.sub(r'<path d="[^"]*"([^>]*)/>(?:<path d="[^"]*"\1/>)+', one_path, text)
-    text = re.sub(r'(<g[^>]*)>((?:<use [^>]*( style="[^"]*")/>)(?:<use [^>]*\3/>)+)', one_style, text)
+    text = slimmed(drawn.getvalue())
     for colour, variable in THEMED.items():
         text = text.replace(colour, variable)
     write_text(path, text.replace('<style type="text/css">', f'<style type="text/css">{style} ', 1))
-
-
-def one_path(run: re.Match) -> str:
-    """Paths in a row that look alike, such as error bars, as one."""
-    drawn = "".join(re.findall(r' d="([^"]*)"', run[0]))
-    return f'<path d="{drawn}"{run[1]}/>'
-
-
-def one_style(run: re.Match) -> str:
-    """Markers in a row that look alike, whose group has their style instead of each of them."""
-    return f"{run[1]}{run[3]}>{run[2].replace(run[3], '')}"
-
-
-def short(tag: str) -> str:
-    """A tag of an SVG file without what nobody sees: decimals, line breaks, and our fonts' names."""
-    tag = re.sub(r"-?\d+\.\d{2,}", lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), tag)
-    tag = re.sub(r"\s+", " ", re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 system-ui, sans-serif", tag))
-    tag = re.sub(r"font-family: [^;\"]*", "font-family: system-ui, sans-serif", tag)
-    return tag.replace("; stroke-linecap: square", "")
