@@ -20,14 +20,17 @@ from sbnn.report.perceptrons import (
     pruning,
     published,
 )
+from sbnn.report.reliability import reliability
 from sbnn.report.statistics import in_deviations
 
 JUDGED = ("none", "crop_and_flip")  # treatments of the training images
 
 
-def networks(rows: pd.DataFrame, method: Method, recipe: str, *droprates: float) -> dict[str, Curve]:
+def networks(
+    rows: pd.DataFrame, method: Method, recipe: str, *droprates: float, score: str | None = None
+) -> dict[str, Curve]:
     """The networks that were run, by what was done to the training images."""
-    found = {a: network(rows, method, recipe, augmentation=a) for a in JUDGED}
+    found = {a: network(rows, method, recipe, augmentation=a, score=score) for a in JUDGED}
     return {treatment: curve for treatment, curve in found.items() if curve.has(*droprates)}
 
 
@@ -62,7 +65,8 @@ def survives(rows: pd.DataFrame) -> Finding:
 
 
 def cheaper_than_bbb(rows: pd.DataFrame) -> Finding:
-    ours, rivals = networks(rows, SBNN, "tuned", 0.0, 0.98), networks(rows, BBB, "ours", 0.0, 0.98)
+    ours = networks(rows, SBNN, "tuned", 0.0, 0.98, score=BBB.score)
+    rivals = networks(rows, BBB, "ours", 0.0, 0.98)
     rises = {a: (ours[a].relative_rise(0.98), rivals[a].relative_rise(0.98)) for a in ours if a in rivals}
     if not rises:
         return LEFT_OUT
@@ -82,7 +86,8 @@ class CifarPruning(PerceptronReport):
         return {"pruning": pruning(rows), "calibration": calibration(rows)}
 
     def figures(self, rows: pd.DataFrame) -> dict[str, Figure]:
-        return {"pruning": figure(rows)}
+        treated = [(rows[rows.augmentation == a], TREATMENTS[a]) for a in rows.augmentation.unique()]
+        return {"pruning": figure(rows), "calibration": reliability(treated)}
 
     def curve(self, rows: pd.DataFrame) -> dict:
         by, title = ["augmentation"], lambda panel: TREATMENTS[panel.augmentation]

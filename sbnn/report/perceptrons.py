@@ -52,9 +52,16 @@ def widest(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows.width == rows.width.max()]
 
 
-def network(rows: pd.DataFrame, method: Method, recipe: str, width: int = PRUNED, augmentation: str = "none") -> Curve:
-    """The curve of one network, ranked by the method's own score."""
-    wanted = [method.name, method.score, recipe, width, augmentation]
+def network(
+    rows: pd.DataFrame,
+    method: Method,
+    recipe: str,
+    width: int = PRUNED,
+    augmentation: str = "none",
+    score: str | None = None,
+) -> Curve:
+    """The curve of one network, ranked by the method's own score or another."""
+    wanted = [method.name, score or method.score, recipe, width, augmentation]
     return Curve(rows[(rows[["method", "score", "recipe", "width", "augmentation"]] == wanted).all(axis=1)])
 
 

@@ -32,7 +32,7 @@ def reliability(parts: Iterable[tuple[pd.DataFrame, str]]) -> Figure:
                 ax.set_title(title)
             if column == 0:
                 ax.set_ylabel(label)
-    legend_below(drawn, axes, columns=4)
+    legend_below(drawn, axes, columns=min(4, 2 * len(shown)))
     return drawn
 
 

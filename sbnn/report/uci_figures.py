@@ -1,4 +1,4 @@
-"""Experiment 5 in two figures: methods against each other, and the scores that one trained network can be ranked by."""
+"""Experiment 5 in figures: methods against each other, the scores that one network can be ranked by, and intervals."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sbnn.data.uci import DATASETS
-from sbnn.model.methods import GMP, SBNN
+from sbnn.model.methods import GMP, NN, SBNN, SPARSE_VD, SVBNN
 from sbnn.report.names import called
 from sbnn.report.style import (
     DASHES,
+    INK,
     PALETTE,
     PRINTED,
     by_score,
@@ -33,6 +34,13 @@ DRAWN = (
     (GMP.name, "ours", "magnitude", "gradual_rmse"),
 )
 RANKED = ("inclusion", "magnitude", "snr", "evidence", "path")  # scores of the second figure
+BELIEVED = (  # of the third: method, recipe and metric, each by one score
+    (SBNN.name, "paper", "coverage", "snr"),
+    (SBNN.name, "tuned", "coverage", "snr"),
+    (SBNN.name, "gradual", "gradual_coverage", "snr"),
+    *((method.name, "ours", "coverage", method.score) for method in (SPARSE_VD, SVBNN, NN)),
+)
+NOMINAL = 95  # per cent
 SMALL = {"markersize": 3, "lw": 1}
 
 
@@ -72,26 +80,44 @@ def by_ranking(rows: pd.DataFrame) -> Figure:
     return _figure(rows, draw)
 
 
+def by_interval(rows: pd.DataFrame) -> Figure:
+    """The share of the test rows inside the 95 % predictive interval, by the weights that are left."""
+    inside = rows[rows.metric.isin(["coverage", "gradual_coverage"])].assign(value=lambda r: 100 * r.value)
+    curves = {metric: summary(inside, metric) for metric in inside.metric.unique()}
+
+    def draw(ax: Axes, network: Network) -> None:
+        ax.axhline(NOMINAL, color=INK, ls=":", lw=1)
+        for method, recipe, metric, score in BELIEVED:
+            if metric in curves:
+                own = _along(curves[metric], network, method, recipe)
+                line(ax, own[own.score == score], "left", look(method, recipe), called(method, recipe), **SMALL)
+
+    return _figure(rows, draw, "inside 95 % interval, %", yscale="linear")
+
+
 def _along(curves: pd.DataFrame, network: Network, method: str, recipe: str) -> pd.DataFrame:
     """The points of one network by a recipe, with the weights left in per cent."""
     wanted = [*network, method, recipe]
     return left(curves[(curves[["dataset", "hidden", "method", "recipe"]] == wanted).all(axis=1)])
 
 
-def _figure(rows: pd.DataFrame, draw: Callable[[Axes, Network], None]) -> Figure:
-    """A panel per network that was run; logarithmic, because a network that breaks is wrong by a factor."""
+def _figure(
+    rows: pd.DataFrame, draw: Callable[[Axes, Network], None], label: str = "test RMSE", yscale: str = "log"
+) -> Figure:
+    """A panel per network that was run; errors on a logarithmic scale: a network that breaks is wrong by a factor."""
     shown = [network for network in networks(rows) if network.hidden]
     across = next((n for n in (4, 5, 3) if len(shown) % n == 0), 4)
     drawn, axes = panels(across, -(-len(shown) // across), width=10.4 / across, height=2.1)
     for ax, network in zip(axes, shown, strict=False):
         draw(ax, network)
-        ax.set(title=f"{network.dataset}, {network.hidden} units", yscale="log")
+        ax.set(title=f"{network.dataset}, {network.hidden} units", yscale=yscale)
         weights_left(ax, rows.droprate.dropna(), label="")
-        plain_ticks(ax)
+        if yscale == "log":
+            plain_ticks(ax)
     for ax in axes[len(shown) :]:
         ax.axis("off")
     for ax in axes[::across]:
-        ax.set_ylabel("test RMSE")
+        ax.set_ylabel(label)
     for ax in axes[max(0, len(shown) - across) : len(shown)]:
         ax.set_xlabel("weights left, %")
     legend_below(drawn, axes[: len(shown)])

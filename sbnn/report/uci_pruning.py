@@ -30,7 +30,7 @@ from sbnn.report.uci import (
     summary,
 )
 from sbnn.report.uci_contests import GRADUAL, gradual, improvement
-from sbnn.report.uci_figures import PAPER, by_method, by_ranking, networks
+from sbnn.report.uci_figures import PAPER, by_interval, by_method, by_ranking, networks
 
 STATED, TUNED = (SBNN, "paper"), (SBNN, "tuned")
 TRAINED = (STATED, TUNED, (NN, "ours"), (NN_DR, "ours"), (BBB, "ours"))  # in the tables' order
@@ -87,7 +87,8 @@ class UciPruning(Report):
         if not (rows.metric == "rmse").any():
             return {}
         tuned = ((rows.method == SBNN.name) & (rows.recipe == "tuned")).any()
-        return {"rmse_by_droprate": by_method(rows)} | ({"rmse_by_score": by_ranking(rows)} if tuned else {})
+        drawn = {"rmse_by_droprate": by_method(rows)} | ({"rmse_by_score": by_ranking(rows)} if tuned else {})
+        return drawn | ({"coverage": by_interval(rows)} if (rows.metric == "coverage").any() else {})
 
     def headline(self, rows: pd.DataFrame) -> float:
         """The geometric mean over datasets of the full networks' RMSE; of the tuned ones if both recipes ran.

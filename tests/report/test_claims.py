@@ -270,12 +270,13 @@ def test_prunable_is_the_unbroken_stretch_within_five_per_cent_of_the_mean_curve
 def image_rows(errors, below=None, augmentation="none", dataset="mnist"):
     """Made-up networks: {(method, recipe, width): {droprate: error in per cent}}, {recipe: share with p < 0.25}."""
     common = {"dataset": dataset, "augmentation": augmentation, "epochs": 40, "measured": 10_000, "weights": 100}
-    own = {"sBNN": "inclusion", "BbB": "snr"}
+    scores = {"sBNN": ("inclusion", "snr"), "BbB": ("snr",)}
     rows = [
-        {**common, "method": method, "recipe": recipe, "width": width, "metric": "error", "score": own[method],
+        {**common, "method": method, "recipe": recipe, "width": width, "metric": "error", "score": score,
          "droprate": droprate, "value": error / 100}
         for (method, recipe, width), curve in errors.items()
         for droprate, error in curve.items()
+        for score in scores[method]
     ]  # fmt: skip
     rows += [
         {**common, "method": "sBNN", "recipe": recipe, "width": 1200, "metric": "inclusion_below", "threshold": 0.25,
@@ -300,15 +301,17 @@ def mnist_errors(stated, tuned, rise_stated, rise_tuned, rise_rival):
 @pytest.mark.parametrize(
     ("errors", "below", "expected"),
     [
-        (((1.60, 1.62, 1.73), (3, 3, 3), 0.15, 0.5, 0.9), {"paper": 0.96, "tuned": 0.0}, ["reproduced"] * 4),
+        (((1.60, 1.62, 1.73), (3, 3, 3), 0.15, 0.5, 0.9), {"paper": 0.96, "tuned": 0.0},
+         ["reproduced", "reproduced", "reproduced", "partly"]),
         (((1.61, 1.62, 1.73), (3, 3, 3), 0.16, 0.5, 0.1), {"paper": 0.94, "tuned": 0.0},
          ["partly", "not reproduced", "not reproduced", "not reproduced"]),
         (((3, 3, 3), (1.6, 1.6, 1.6), 0.9, 0.1, 0.9), {"paper": 0.1, "tuned": 0.99}, ["partly"] * 4),
         (((1.6, 1.6, 1.6), (3, 3, 3), 0.01, 0.5, 0.02), {"paper": 0.96, "tuned": 0.0},
-         ["reproduced", "reproduced", "reproduced", "partly"]),
+         ["reproduced", "reproduced", "reproduced", "not reproduced"]),
     ],
 )  # fmt: skip
 def test_mnist(errors, below, expected):
+    """Bayes by Backprop is trained by our own recipe, so that the claim about both holds in part at most."""
     found = image_verdicts("mnist_pruning", image_rows(mnist_errors(*errors), below))
     assert list(found.values()) == expected
 
