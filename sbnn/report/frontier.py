@@ -1,5 +1,7 @@
 """Error against what is left of the weights: our strongest curves, the rivals', and others' networks as points."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,6 +21,7 @@ DEFAULT = "snr"  # the library's score
 NARROW = 0.985  # where rivals are ranked
 SERIES = 5  # at most
 NAME, GAP = 7.5, 3.0  # points: the size of a name, and at least so much between two
+ABOVE = 0.62  # of the panel's height, where the paper's name stands: over all curves but those of lost networks
 HEADROOM = 12  # the highest error shown, in units of the lowest: beyond it a network is lost
 
 
@@ -61,7 +64,7 @@ class Names:
     """Others' networks, hollow where groups of weights were pruned, and a name straight below each method's first.
 
     No line crosses a name: those to the left of the middle end at their point, the others begin there, and the nearer
-    to the middle a point is, the lower stands its name. The paper's name stands above its point.
+    to the middle a point is, the lower stands its name. The paper's name stands above all.
     """
 
     def __init__(self, ax: Axes, points: pd.DataFrame):
@@ -89,25 +92,24 @@ class Names:
     def draw(self) -> None:
         for point in self.points.itertuples():
             face = WHITE if point.kind.startswith("groups") else INK
-            style = {"marker": "X", "ms": 9} if point.method == PAPER else {"marker": "o", "ms": 4.5, "mfc": face}
-            self.ax.plot(100 - point.sparsity, point.error, color=INK, ls="none", zorder=5, **style)
+            mark, size = ("X", 9) if point.method == PAPER else ("o", 4.5)
+            here = 100 - point.sparsity, point.error
+            self.ax.plot(*here, color=INK, ls="none", zorder=5, marker=mark, ms=size, mfc=face)
         for point in self.points[self.points.method == PAPER].itertuples():
-            side = {"xytext": (6, 7), "ha": "right"}
-            if point.sparsity == self.points.sparsity.max():  # to where no other point is
-                side = {"xytext": (-6, 7), "ha": "left"}
-            above = side | {"textcoords": "offset points", "weight": "bold", "zorder": 7}
-            box = {"boxstyle": "square,pad=0.1", "fc": WHITE, "ec": "none", "alpha": 0.8}
-            self.ax.annotate(PAPER, (100 - point.sparsity, point.error), fontsize=NAME + 1, bbox=box, **above)
+            is_last = point.sparsity == self.points.sparsity.max()  # its name goes to where no other point is
+            self._name(point, ABOVE, is_last, size=NAME + 1, weight="bold", zorder=7)
         for number, point in enumerate(self.named.itertuples()):
             ends_here = number < self.middle
             line = number if ends_here else len(self.named) - 1 - number
-            corner = {"relpos": (1, 1) if ends_here else (0, 1), "shrinkA": 0, "shrinkB": 3}
-            arrow = {"arrowstyle": "-", "color": GREY, "lw": 0.6, **corner}
-            place = (100 - point.sparsity, self.step * (self.lines - line - 0.8))
-            style = {"ha": "right" if ends_here else "left", "fontsize": NAME, "arrowprops": arrow}
-            self.ax.annotate(
-                point.method, (place[0], point.error), place, textcoords=self.ax.get_xaxis_transform(), **style
-            )
+            self._name(point, self.step * (self.lines - line - 0.8), not ends_here, size=NAME)
+
+    def _name(self, point: Any, height: float, begins: bool, **style: Any) -> None:
+        """A name at a share of the panel's height, which begins or ends above or below its point."""
+        corner = {"relpos": (0 if begins else 1, 1 if height < ABOVE else 0), "shrinkA": 0, "shrinkB": 3}
+        x, style["ha"] = 100 - point.sparsity, "left" if begins else "right"
+        arrow = {"arrowstyle": "-", "color": GREY, "lw": 0.6, **corner}
+        across = self.ax.get_xaxis_transform()
+        self.ax.annotate(point.method, (x, point.error), (x, height), textcoords=across, arrowprops=arrow, **style)
 
 
 def length(name: str) -> float:
