@@ -1,10 +1,10 @@
 """Rivals whose groups of weights share a scale: BC-GNJ and BC-GHS on the LeNets, HS-BNN on the UCI regressions.
 
-python scripts/group_rivals.py [--folder results/group_rivals] [--only lenet_300_100 yacht ...] [--seeds 3]
+python scripts/group_rivals.py [--only lenet_300_100 yacht ...] [--rivals BC-GNJ ...] [--seeds 3] [--folder ...]
 
 They go through the one training loop with the data, epochs, steps and batches of Experiments 8 and 5, and are measured
 by the same code. They are not in the table of methods yet: all committed results were made by that table, and would be
-results of other code. Networks and data sets that are in rows.csv are kept, and those named are run again.
+results of other code. What stands in rows.csv is kept, and what is named is run again.
 """
 
 import argparse
@@ -79,54 +79,60 @@ UCI = Rival(
 )  # fmt: skip
 
 
-def compressed(name: str, settings: ImageRun, seeds: int, context: Context) -> pd.DataFrame:
-    """Both structured rivals on a LeNet: error, weights on a path and units left, as groups leave."""
-    found, stored = [], images_of(settings, context)
-    for rival in IMAGES:
-        own = changed(settings, name, "by_network").changed(rival.changes)
-        train, test = data_of(own, stored, "none", context, flat=False)
-        method = rival.method(Layout(LENETS[name]()))
-        for replicate in range(seeds):
-            job = Job(method, rival.name, own, LENETS[name], {"network": name}, replicate=replicate)
-            model, rows = job.train(context, train), Rows(report.FOLDER, name)
-            where, measured = [{"replicate": replicate}], Classified(model, test, 0, [job.seed])
-            columns = {"method": rival.name, "recipe": OURS, "score": report.STRENGTH}
-            columns |= {"epochs": own.trainer.epochs, "measured": test.size}
-            for droprate in own.droprates:
-                keep = kept_units(model.posterior.strength, own.pruning.counted(model.layout), droprate)
-                values = measured.measure(keep) | {"active": active_share(model, keep)}
-                for metric, value in values.items():
-                    rows.add(where, metric, value, droprate=droprate, **columns)
-                for layer, count in enumerate(widths(model, keep).unbind(1)):
-                    rows.add(where, report.UNITS, count, droprate=droprate, layer=layer, **columns)
-            found += rows.frames
-            print(f"{job.label}: error {model.errors(test)[0]:.4f}", flush=True)
-    return pd.concat(found)
+def compressed(rival: Rival, name: str, settings: ImageRun, seeds: int, context: Context) -> pd.DataFrame:
+    """A structured rival on a LeNet: error, weights on a path and units left, as groups leave."""
+    own = changed(settings, name, "by_network").changed(rival.changes)
+    train, test = data_of(own, images_of(settings, context), "none", context, flat=False)
+    method, rows = rival.method(Layout(LENETS[name]())), Rows(report.FOLDER, name)
+    for replicate in range(seeds):
+        job = Job(method, rival.name, own, LENETS[name], {"network": name}, replicate=replicate)
+        model = job.train(context, train)
+        where, measured = [{"replicate": replicate}], Classified(model, test, 0, [job.seed])
+        columns = {"method": rival.name, "recipe": OURS, "score": report.STRENGTH}
+        columns |= {"epochs": own.trainer.epochs, "measured": test.size}
+        for droprate in own.droprates:
+            keep = kept_units(model.posterior.strength, own.pruning.counted(model.layout), droprate)
+            values = measured.measure(keep) | {"active": active_share(model, keep)}
+            for metric, value in values.items():
+                rows.add(where, metric, value, droprate=droprate, **columns)
+            for layer, count in enumerate(widths(model, keep).unbind(1)):
+                rows.add(where, report.UNITS, count, droprate=droprate, layer=layer, **columns)
+        print(f"{job.label}: error {model.errors(test)[0]:.4f}", flush=True)
+    return pd.concat(rows.frames)
 
 
-def regressed(name: str, settings: UciRun, context: Context) -> pd.DataFrame:
-    """HS-BNN on all splits of a data set."""
+def regressed(rival: Rival, name: str, settings: UciRun, context: Context) -> pd.DataFrame:
+    """A rival on all splits of a data set."""
     table, hidden = uci_pruning.available(settings)[name], WIDER.get(name, settings.network.hidden[0])
-    own = uci_pruning.enlarged(settings.changed(UCI.changes), name)
-    rows, method = Rows(report.FOLDER), UCI.method(Layout(mlp(table.x.shape[1], [hidden])))
-    columns = {"dataset": name, "method": UCI.name, "hidden": hidden, "source": table.origin, "recipe": OURS}
-    uci_pruning.fit_and_measure(rows, context, method, table, own, columns, f"{UCI.name}-{name}")
+    own = uci_pruning.enlarged(settings.changed(rival.changes), name)
+    rows, method = Rows(report.FOLDER), rival.method(Layout(mlp(table.x.shape[1], [hidden])))
+    columns = {"dataset": name, "method": rival.name, "hidden": hidden, "source": table.origin, "recipe": OURS}
+    uci_pruning.fit_and_measure(rows, context, method, table, own, columns, f"{rival.name}-{name}")
     return pd.concat(rows.frames).assign(steps=own.trainer.steps)
 
 
-def measured(name: str, seeds: int, folder: Path, changes: dict[str, object]) -> pd.DataFrame:
+def measured(rival: Rival, name: str, seeds: int, folder: Path, changes: dict[str, object]) -> pd.DataFrame:
     experiment, key = ("lenet_pruning", None) if name in LENETS else ("uci_pruning", {"datasets": [name]})
     settings = default_settings(experiment, "overnight").changed({"data": key or {}}).changed(changes)
     context = Context.of(settings.changed({"threads": 1}), folder / name)
-    rows = compressed(name, settings, seeds, context) if name in LENETS else regressed(name, settings, context)
+    on_images = name in LENETS
+    rows = compressed(rival, name, settings, seeds, context) if on_images else regressed(rival, name, settings, context)
     context.forget_checkpoints()
     return rows
+
+
+def asked(names: Sequence[str] | None, rivals: Sequence[str] | None) -> list[tuple[Rival, str]]:
+    """Every rival with each network or data set that it is for, of those that are named."""
+    pairs = [(rival, name) for name in LENETS for rival in IMAGES]
+    pairs += [(UCI, name) for name in DATASETS if names or name not in LEFT_OUT]
+    return [(r, n) for r, n in pairs if (not names or n in names) and (not rivals or r.name in rivals)]
 
 
 def main(arguments: Sequence[str] | None = None, changes: dict[str, object] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("results") / report.FOLDER)
     parser.add_argument("--only", nargs="+", choices=[*LENETS, *DATASETS], help="run these, even if they are done")
+    parser.add_argument("--rivals", nargs="+", choices=[rival.name for rival in (*IMAGES, UCI)], help="these alone")
     parser.add_argument("--seeds", type=int, default=3, help="of networks on images")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -135,13 +141,16 @@ def main(arguments: Sequence[str] | None = None, changes: dict[str, object] | No
     config = {"seeds": options.seeds, "rivals": {rival.name: rival.changes for rival in (*IMAGES, UCI)}}
     config |= {"priors": {rival.name: str(rival.prior) for rival in (*IMAGES, UCI)}, "changes": changes}
     write_text(options.folder / "config.yaml", yaml.safe_dump(config, sort_keys=False))
-    done = set(pd.read_csv(path).dataset) if path.exists() else set()
-    for name in options.only or [name for name in (*LENETS, *DATASETS) if name not in done | set(LEFT_OUT)]:
+    kept = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["method", "dataset"])
+    done = set() if options.only else set(zip(kept.method, kept.dataset, strict=True))
+    for rival, name in asked(options.only, options.rivals):
+        if (rival.name, name) in done:
+            continue
         facts = {"commit": code_commit(), "torch": torch.__version__, **machine()}
-        own = measured(name, options.seeds, options.folder, changes or {}).assign(**facts)
-        others = pd.read_csv(path).query("dataset != @name") if path.exists() else None
+        own = measured(rival, name, options.seeds, options.folder, changes or {}).assign(**facts)
+        others = pd.read_csv(path).query("dataset != @name or method != @rival.name") if path.exists() else None
         write_text(path, pd.concat([others, own]).to_csv(index=False, float_format="%.6g"))
-        print(name, flush=True)
+        print(rival.name, name, flush=True)
     report.draw(options.folder)
     gather(options.folder.parent)
 

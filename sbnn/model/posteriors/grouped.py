@@ -45,11 +45,11 @@ class Groups:
         """The sum over a weight's group, (R, M), and zero for a weight outside."""
         here = self._whole(values.device)
         sums = values.new_zeros(len(values), self.count).index_add_(1, here.index, values)
-        return sums[:, here.index] * here.inside
+        return sums.gather(1, here.index.expand_as(values)) * here.inside
 
     def shared(self, values: Tensor) -> Tensor:
         """The value of the first weight of each group, for all of it, (R, M)."""
-        return values[:, self._whole(values.device).first]
+        return values.gather(1, self._whole(values.device).first.expand_as(values))
 
     def columns(self, begin: int, end: int) -> "Groups":
         numbers = torch.where(self.inside, self.index, -1)
