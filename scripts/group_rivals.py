@@ -39,6 +39,7 @@ from sbnn.runs.machine import machine
 from sbnn.runs.rows import Rows
 from sbnn.runs.settings import ImageRun, UciRun
 
+SHARES = (0.0, 0.5, 0.8, 0.82, 0.84, 0.86, 0.88, 0.9, 0.92, 0.95)  # of the weights, which leave with their units
 LEFT_OUT, WIDER = ("year",), {"protein": 100}  # as for PBP: half a million rows, and the benchmark's width
 
 
@@ -91,7 +92,7 @@ def compressed(rival: Rival, name: str, settings: ImageRun, seeds: int, context:
         where, measured = [{"replicate": replicate}], Classified(model, test, 0, [job.seed])
         columns = {"method": rival.name, "recipe": OURS, "score": report.STRENGTH}
         columns |= {"epochs": own.trainer.epochs, "measured": test.size}
-        for droprate in own.droprates:
+        for droprate in SHARES:
             keep = kept_units(model.posterior.strength, own.pruning.counted(model.layout), droprate)
             values = measured.measure(keep) | {"active": active_share(model, keep)}
             for metric, value in values.items():

@@ -104,10 +104,11 @@ def test_moments_of_a_normal_by_the_trapezoid_rule(script, tmp_path, monkeypatch
     assert np.allclose(rows.sd, sigma * np.exp(-2), rtol=1e-3)
 
 
-def test_rivals_of_groups_run_on_images_and_on_tables(script, tmp_path, has_images):
+def test_rivals_of_groups_run_on_images_and_on_tables(script, tmp_path, has_images, monkeypatch):
     has_images("mnist")
     study, folder = script("group_rivals"), tmp_path / group_rivals.FOLDER
-    tiny = {"data": {"train_images": 500, "test_images": 100}, "droprates": [0.0, 0.9], "finetune": []}
+    monkeypatch.setattr(study, "SHARES", (0.0, 0.9))
+    tiny = {"data": {"train_images": 500, "test_images": 100}, "finetune": []}
     tiny |= {"by_network": {"lenet_300_100": {"trainer": {"epochs": 1}}}, "progress": False}
     study.main(["--folder", str(folder), "--only", "lenet_300_100", "--seeds", "2"], tiny)
     few = {"data": {"splits": 2}, "trainer": {"steps": 20}, "predictive": {"samples": 2}, "progress": False}
@@ -117,7 +118,11 @@ def test_rivals_of_groups_run_on_images_and_on_tables(script, tmp_path, has_imag
     assert left.mean().loc[0.0].tolist() == [784, 300, 100]
     assert (left.mean().loc[0.9] < left.mean().loc[0.0]).all()
     table = group_rivals.units(rows)
-    ours = ["BC-GHS (ours)"] * 2 + ["BC-GNJ (ours)"] * 2
+    ours = [f"{rival.name} (ours)" for rival in reversed(study.IMAGES) for _ in study.SHARES]
+    assert [(rival.name, name) for rival, name in study.asked(["yacht", "lenet_5"], ["BC-GNJ", "HS-BNN"])] == [
+        ("BC-GNJ", "lenet_5"),
+        ("HS-BNN", "yacht"),
+    ]
     assert table.method.tolist() == ["BC-GNJ (published)", "BC-GHS (published)", *ours]
     (network, rmse), *others = group_rivals.errors(rows).items()
     assert (network.dataset, network.hidden, others) == ("boston", 50, [])

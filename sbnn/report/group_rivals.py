@@ -21,7 +21,6 @@ from sbnn.report.uci import DECIMALS, RIVALS, Network, published
 FOLDER, UNITS, STRENGTH = "group_rivals", "units", "strength"  # the metric of units left; what groups are ranked by
 HS_BNN = next(name for name in RIVALS.index if name.startswith("HS-"))
 LOOKS = {"BC-GNJ": (PALETTE[4], "o"), "BC-GHS": (PALETTE[6], "s")}
-SHOWN = (0.0, 0.5, 0.9, 0.95, 0.97, 0.98, 0.985, 0.99)  # shares of the weights that leave with their groups
 
 
 def own(rows: pd.DataFrame) -> pd.DataFrame:
@@ -59,7 +58,7 @@ def units(rows: pd.DataFrame) -> pd.DataFrame:
             continue
         for p in PUBLISHED[(PUBLISHED.network == name) & PUBLISHED.method.isin(LOOKS)].itertuples():
             lines.append([title, f"{p.method} (published)", p.sparsity, p.units, Published(f"{p.error:.2f}"), None])
-        for row in curves[curves.droprate.isin(SHOWN)].itertuples():
+        for row in curves.itertuples():
             here = counts[(counts.dataset == name) & (counts.method == row.method) & (counts.droprate == row.droprate)]
             widths = "-".join(f"{count:.0f}" for count in here.groupby(here.layer.astype(int)).value.mean())
             removed, error = round(100 - row.left, 2), Measured(row.mean, row.se)
