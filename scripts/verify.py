@@ -3,9 +3,10 @@
 python scripts/verify.py [--results results] [--only uci_pruning ...]
 
 A cell is what the committed configuration says, with the first value of everything that it varies; its networks have
-the seeds that they had, so that the same machine finds the same numbers. Elsewhere rounding differs, and with it every
-network: a mean has to lie within three of its standard errors. Where networks take long, as on images, the first fit is
-trained up to the first line of its history only, whose error has to agree. Ends with 1 if anything does not.
+the seeds that they had, so that the same machine finds the same numbers where the same networks train together.
+Elsewhere rounding differs, and with it every network: two means may be three standard errors of their difference apart.
+Where networks take long, as on images, the first fit is trained up to the first line of its history only, whose error
+has to agree. Ends with 1 if anything does not.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from sbnn.runs.settings import ImageRun, RunSettings, UciRun
 from sbnn.training.checkpoint import Checkpoint, TrainingState
 from sbnn.training.history import History
 
-ERRORS = 3  # standard errors that a mean may be away
+ERRORS = 3  # standard errors that two means may be apart
 ROUNDING = 1e-6  # relative
 CHEAPEST = ("boston", "yacht")  # of the UCI datasets, first one that comes with the package
 MAY_DIFFER = ("replicate", "value", "source")  # columns; another copy of the same data is as good
@@ -64,7 +65,7 @@ class Brief(Context):
 
 @dataclass(frozen=True)
 class Compared:
-    """A number that is committed, its standard error, and the same found now."""
+    """A number that is committed, the same found now, and the standard error of their difference."""
 
     what: str
     committed: float  # not a number where there is none: then nothing agrees
@@ -108,7 +109,7 @@ def means(committed: pd.DataFrame, now: pd.DataFrame) -> Iterator[Compared]:
     )
     for _, line in new.merge(old, how="left", on=alike, suffixes=("_now", "")).iterrows():
         what = ", ".join(str(value) for value in line[alike[1:]].dropna())
-        yield Compared(what, line["mean"], line["sem"], line["mean_now"])
+        yield Compared(what, line["mean"], math.hypot(line["sem"], line["sem_now"]), line["mean_now"])
 
 
 def first_line(folder: Path, settings: ImageRun) -> Iterator[Compared]:
