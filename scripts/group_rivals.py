@@ -26,8 +26,9 @@ from sbnn.experiments.images import Job, data_of, images_of
 from sbnn.experiments.recipes import OURS, changed
 from sbnn.files import write_text
 from sbnn.model.flat import Layout
+from sbnn.model.groups import by_input, by_layer, by_output
 from sbnn.model.methods import Method
-from sbnn.model.posteriors.grouped import GaussianScaled, Grouped, LogNormalScaled, by_input, by_layer, by_output
+from sbnn.model.posteriors.grouped import GaussianScaled, Grouped, LogNormalScaled
 from sbnn.model.priors.grouped import GroupHorseshoePrior, GroupPrior, HorseshoePrior, NormalJeffreysPrior
 from sbnn.networks import LENETS, mlp
 from sbnn.report import group_rivals as report
@@ -141,7 +142,8 @@ def main(arguments: Sequence[str] | None = None, changes: dict[str, object] | No
     path = options.folder / "rows.csv"
     options.folder.mkdir(parents=True, exist_ok=True)
     config = {"seeds": options.seeds, "rivals": {rival.name: rival.changes for rival in (*IMAGES, UCI)}}
-    config |= {"priors": {rival.name: str(rival.prior) for rival in (*IMAGES, UCI)}, "changes": changes}
+    priors = {rival.name: [type(rival.prior).__name__, *rival.prior.numbers()] for rival in (*IMAGES, UCI)}
+    config |= {"priors": priors, "changes": changes}
     write_text(options.folder / "config.yaml", yaml.safe_dump(config, sort_keys=False))
     kept = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["method", "dataset"])
     done = set() if options.only else set(zip(kept.method, kept.dataset, strict=True))

@@ -106,7 +106,7 @@ def figure(rows: pd.DataFrame) -> Figure | None:
         weights_left(ax, 1 - here.left / 100, label="weights on a path, %")
         plain_ticks(ax)
     axes[0].set_ylabel(LABEL)
-    legend_below(drawn, axes, columns=4)
+    legend_below(drawn, axes, columns=2 * len(shown))
     return drawn
 
 

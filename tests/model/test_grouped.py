@@ -9,8 +9,9 @@ from torch import nn
 
 from sbnn.data.replicas import ReplicaData
 from sbnn.model.flat import Layout
+from sbnn.model.groups import by_input, by_layer, by_output
 from sbnn.model.methods import SBNN, Method
-from sbnn.model.posteriors.grouped import GaussianScaled, LogNormalScaled, by_input, by_layer, by_output
+from sbnn.model.posteriors.grouped import GaussianScaled, LogNormalScaled
 from sbnn.model.priors.grouped import (
     Gamma,
     GroupHorseshoePrior,
