@@ -115,10 +115,10 @@ def regressed(rival: Rival, name: str, settings: UciRun, context: Context) -> pd
 
 
 def measured(rival: Rival, name: str, seeds: int, folder: Path, changes: dict[str, object]) -> pd.DataFrame:
-    experiment, key = ("lenet_pruning", None) if name in LENETS else ("uci_pruning", {"datasets": [name]})
+    on_images = name in LENETS
+    experiment, key = ("lenet_pruning", None) if on_images else ("uci_pruning", {"datasets": [name]})
     settings = default_settings(experiment, "overnight").changed({"data": key or {}}).changed(changes)
     context = Context.of(settings.changed({"threads": 1}), folder / name)
-    on_images = name in LENETS
     rows = compressed(rival, name, settings, seeds, context) if on_images else regressed(rival, name, settings, context)
     context.forget_checkpoints()
     return rows
